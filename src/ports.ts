@@ -1,0 +1,123 @@
+/** What the commands need from the world, in words of the domain; types only. */
+
+import type { Warning } from './errors.ts'
+import type { KeyComponents } from './hash/components.ts'
+import type { Environment } from './measure/environment.ts'
+import type { Benchmark } from './plan/plan.ts'
+import type { Lane } from './plan/trigger.ts'
+import type { Report } from './report/report.ts'
+
+/** A baseline's inputs as they stood at another commit. */
+export type BaseInputs =
+  | { readonly kind: 'found'; readonly components: KeyComponents; readonly warnings: readonly Warning[] }
+  | { readonly kind: 'unavailable'; readonly warning: Warning }
+
+/** Which commit the head is compared with. */
+export type BaseCommit =
+  | {
+      readonly kind: 'found'
+      readonly commit: string
+      readonly chosenBy: string
+      readonly warnings: readonly Warning[]
+    }
+  | { readonly kind: 'unavailable'; readonly chosenBy: string; readonly warning?: Warning }
+
+/** The benchmark's inputs: of the working tree, and of any commit straight from git objects. */
+export type Sources = {
+  readonly components: (benchmark: Benchmark) => Promise<{
+    readonly components: KeyComponents
+    readonly warnings: readonly Warning[]
+  }>
+  readonly baseCommit: () => Promise<BaseCommit>
+  readonly baseComponents: (benchmark: Benchmark, commit: string) => Promise<BaseInputs>
+}
+
+/** Answer of the store: text, not an object, since only pure code may give untrusted bytes a meaning. */
+export type Found =
+  | { readonly kind: 'hit'; readonly key: string; readonly text: string }
+  | { readonly kind: 'miss' }
+  | { readonly kind: 'unavailable'; readonly warning: Warning }
+
+export type Saved =
+  | { readonly kind: 'saved'; readonly key: string }
+  | { readonly kind: 'unsaved'; readonly warning: Warning }
+
+/** Whether a restored key belongs to a trusted branch, asked of the service and not of the entry. */
+export type KeyTrust =
+  | { readonly kind: 'verified'; readonly ref: string }
+  | { readonly kind: 'unverified'; readonly reason: string }
+
+/** Content-addressed results. No method throws for a fault of the service. */
+export type Results = {
+  /** Newest entry whose key starts with `prefix`. */
+  readonly find: (prefix: string) => Promise<Found>
+  readonly save: (key: string, text: string) => Promise<Saved>
+  readonly trust: (key: string) => Promise<KeyTrust>
+}
+
+/** What one trial left behind, as text; nothing in it has been believed yet. */
+export type TrialFiles = {
+  readonly runnerKind: 'live' | 'fake'
+  /** `events.jsonl`; empty when the workload wrote none. */
+  readonly events: string
+  /** `trial.json`. */
+  readonly trial: string
+  /** `telemetry.csv`; empty when there was none. */
+  readonly telemetry: string
+  /** Last lines of stdout and stderr, untrusted. */
+  readonly logTail: string
+  /** Folder that keeps the whole logs. */
+  readonly logs: string
+  readonly warnings: readonly Warning[]
+}
+
+export type TrialRequest = {
+  readonly benchmark: Benchmark
+  /** Canonical JSON of the config, unredacted. */
+  readonly configJson: string
+  /** GPU ids to pin, empty on a CPU run. */
+  readonly gpuIds: readonly string[]
+}
+
+/** Runs one trial of one workload; throws HostError when the host cannot, never for what the workload did. */
+export type Executor = {
+  readonly kind: 'live' | 'fake'
+  readonly trial: (request: TrialRequest) => Promise<TrialFiles>
+}
+
+/** What the host offers. */
+export type DeviceFacts = {
+  readonly environment: Environment
+  /** `gpu` or `cpu`: what a live trial would be measured on. */
+  readonly measuredOn: 'gpu' | 'cpu'
+  readonly gpuCount: number
+  readonly gpuIds: readonly string[]
+  readonly warnings: readonly Warning[]
+}
+
+export type Device = {
+  /** `want` is the `device` input. Never throws for a missing tool: the part is `unknown`. */
+  readonly inspect: (want: 'auto' | 'gpu' | 'cpu') => Promise<DeviceFacts>
+}
+
+/** One place where a report is shown; a fault of it is a Warning, never an exception. */
+export type Channel = {
+  readonly name: string
+  readonly publish: (
+    report: Report,
+  ) => Promise<{ readonly warnings: readonly Warning[]; readonly url?: string }>
+}
+
+export type Log = {
+  readonly info: (line: string) => void
+  readonly warning: (warning: Warning) => void
+  /** Shows lines that a workload wrote; they are never obeyed as workflow commands. */
+  readonly group: (title: string, lines: readonly string[]) => void
+}
+
+export type Clock = {
+  /** ISO 8601, UTC. */
+  readonly now: () => string
+}
+
+export type { Lane }
