@@ -4,7 +4,6 @@ import type { Warning } from './errors.ts'
 import type { KeyComponents } from './hash/components.ts'
 import type { Environment } from './measure/environment.ts'
 import type { Benchmark } from './plan/plan.ts'
-import type { Lane } from './plan/trigger.ts'
 import type { Report } from './report/report.ts'
 
 /** A baseline's inputs as they stood at another commit. */
@@ -28,8 +27,7 @@ export type Sources = {
     readonly components: KeyComponents
     readonly warnings: readonly Warning[]
   }>
-  readonly baseCommit: () => Promise<BaseCommit>
-  readonly baseComponents: (benchmark: Benchmark, commit: string) => Promise<BaseInputs>
+  readonly baseComponents: (workload: string, commit: string) => Promise<BaseInputs>
 }
 
 /** Answer of the store: text, not an object, since only pure code may give untrusted bytes a meaning. */
@@ -111,8 +109,10 @@ export type Channel = {
 export type Log = {
   readonly info: (line: string) => void
   readonly warning: (warning: Warning) => void
+  /** Folds what is logged while `work` runs under a title. */
+  readonly group: <T>(title: string, work: () => Promise<T>) => Promise<T>
   /** Shows lines that a workload wrote; they are never obeyed as workflow commands. */
-  readonly group: (title: string, lines: readonly string[]) => void
+  readonly workload: (lines: readonly string[]) => void
 }
 
 export type Clock = {
@@ -120,4 +120,19 @@ export type Clock = {
   readonly now: () => string
 }
 
-export type { Lane }
+/** Everything outside that the road needs, as one value. */
+export type World = {
+  readonly sources: Sources
+  /** Which commit the head is compared with. Throws UsageError for a `baseline-ref` that names nothing. */
+  readonly baseCommit: () => Promise<BaseCommit>
+  readonly results: Results
+  /** `live` runs the workload here, `replay` plays recordings. */
+  readonly executors: { readonly live: Executor; readonly replay: Executor }
+  readonly device: Device
+  readonly clock: Clock
+  readonly log: Log
+  /** Version of this action. */
+  readonly version: string
+  /** Commit of the working tree, or `unknown`. */
+  readonly commit: string
+}

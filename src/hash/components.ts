@@ -39,3 +39,52 @@ export type ComponentChange = {
   readonly from: string
   readonly to: string
 }
+
+/**
+ * The components that differ, in a fixed order, config fields one by one.
+ * Values are meant for people; shas are shortened to 12 digits.
+ */
+export function diffComponents(from: KeyComponents, to: KeyComponents): ComponentChange[] {
+  const changes: ComponentChange[] = []
+  const note = (component: string, a: unknown, b: unknown) => {
+    const [left, right] = [words(a), words(b)]
+    if (left !== right) changes.push({ component, from: left, to: right })
+  }
+  const short = (value: string | undefined) => value?.slice(0, 12)
+  const left: Readonly<Record<string, unknown>> = from.config
+  const right: Readonly<Record<string, unknown>> = to.config
+  for (const field of [...new Set([...Object.keys(left), ...Object.keys(right)])].sort()) {
+    const [a, b] = [left[field], right[field]]
+    if (isRecord(a) && isRecord(b)) {
+      for (const inner of [...new Set([...Object.keys(a), ...Object.keys(b)])].sort())
+        note(`config.${field}.${inner}`, a[inner], b[inner])
+    } else note(`config.${field}`, a, b)
+  }
+  note('steps', from.steps, to.steps)
+  note('warmup-steps', from.warmup_steps, to.warmup_steps)
+  note('workload script', short(from.workload_script_sha), short(to.workload_script_sha))
+  note('ROCm image tag', from.rocm_image_tag, to.rocm_image_tag)
+  note('runner script', short(from.runner_script_sha), short(to.runner_script_sha))
+  note('files', short(from.files), short(to.files))
+  note('command', short(from.command), short(to.command))
+  return changes
+}
+
+function words(value: unknown): string {
+  if (value === undefined) return 'not given'
+  return typeof value === 'string' ? value : JSON.stringify(sorted(value))
+}
+
+function sorted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sorted)
+  if (!isRecord(value)) return value
+  return Object.fromEntries(
+    Object.keys(value)
+      .sort()
+      .map((key) => [key, sorted(value[key])]),
+  )
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

@@ -1,7 +1,10 @@
 /** The stored form of measurements, `result.json` schema 1; distrusts every byte it is given. */
 
 import { z } from 'zod'
+import type { Warning } from '../errors.ts'
 import { type KeyComponents, keyComponentsSchema } from '../hash/components.ts'
+import { canonicalJson, hashBenchmark, sha256Hex } from '../hash/hash.ts'
+import { REDACTED } from '../plan/environment-variables.ts'
 import { type Environment, environmentSchema } from './environment.ts'
 import { type RunMetrics, runMetricsSchema } from './metrics.ts'
 
@@ -84,4 +87,87 @@ export type Measurement = {
   readonly key_components: KeyComponents
   readonly environment: Environment
   readonly runs: readonly Run[]
+}
+
+/** What must hold of a restored entry before anybody believes it. */
+export type Asked = {
+  readonly hash: string
+  readonly environmentDigest: string
+}
+
+export type Accepted =
+  | { readonly kind: 'accepted'; readonly measurement: Measurement }
+  | { readonly kind: 'rejected'; readonly warning: Warning }
+
+/**
+ * Reads untrusted text as a measurement. `asked` undefined accepts any hash and environment (used only to
+ * explain a miss). The hash is computed again from the entry's own components when none of them is redacted,
+ * and the environment's digest from its own parts: an entry that merely claims to fit is rejected.
+ */
+export function acceptResult(text: string, key: string, asked: Asked | undefined): Accepted {
+  const reject = (why: string): Accepted => ({
+    kind: 'rejected',
+    warning: {
+      code: 'cache-entry-rejected',
+      message: `the cached entry ${key} was not used: ${why}`,
+      hint: 'it counts as a miss; the next save adds a good entry beside it',
+    },
+  })
+  const raw = parseJson(text)
+  if (raw === undefined) return reject('it is no JSON')
+  const version = z.looseObject({ schema: z.unknown() }).safeParse(raw)
+  if (version.success && typeof version.data.schema === 'number' && version.data.schema !== 1)
+    return reject(`its schema is ${version.data.schema}, and this version reads schema 1`)
+  const parsed = resultSchema.safeParse(raw)
+  if (!parsed.success) {
+    const issue = parsed.error.issues[0]
+    return reject(`${issue?.path.join('.') || 'it'}: ${issue?.message}`)
+  }
+  const measurement = parsed.data
+  if (asked && measurement.hash !== asked.hash) return reject('it holds another hash')
+  if (asked && measurement.environment.digest !== asked.environmentDigest)
+    return reject('it holds another environment')
+  if (sha256Hex(canonicalJson(measurement.environment.comparable)) !== measurement.environment.digest)
+    return reject('its environment does not match its digest')
+  const config = measurement.key_components.config
+  if (
+    !JSON.stringify(config).includes(REDACTED) &&
+    hashBenchmark(measurement.key_components) !== measurement.hash
+  )
+    return reject('its key components do not match its hash')
+  if (measurement.runs.some((run) => run.runner_kind !== 'live')) return reject('it holds replayed runs')
+  const uneven = measurement.runs.some((run) =>
+    run.trials.some(
+      ({ samples }) => samples.tokens.length !== 0 && samples.tokens.length !== samples.step_seconds.length,
+    ),
+  )
+  return uneven
+    ? reject('it holds trials with more tokens than steps, or fewer')
+    : { kind: 'accepted', measurement }
+}
+
+/**
+ * The measurement with one more run, the newest `MAX_RUNS` kept. A run of the same id (the same attempt of the
+ * same job) adds its trials to the run that is there instead of replacing it.
+ */
+export function addRun(measurement: Measurement, run: Run): Measurement {
+  const same = measurement.runs.find((known) => known.id === run.id)
+  const joined = same
+    ? {
+        ...same,
+        warnings: [...same.warnings, ...run.warnings].slice(0, 100),
+        trials: [...same.trials, ...run.trials].slice(-100),
+      }
+    : run
+  const others = measurement.runs.filter((known) => known.id !== run.id)
+  return { ...measurement, runs: [...others, joined].slice(-MAX_RUNS) }
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch (thrown) {
+    if (thrown instanceof SyntaxError) return undefined
+    throw thrown
+  }
 }

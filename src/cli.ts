@@ -1,0 +1,156 @@
+#!/usr/bin/env node
+/** The command line's entry, `rocm-bench`: the same plan and hash as the action, a terminal instead of a job. */
+
+import { parseArgs } from 'node:util'
+import { EXIT, HostError, issueText, thrownText, UsageError, warningText } from './errors.ts'
+import type { KeyComponents } from './hash/components.ts'
+import { canonicalJson, hashBenchmark, hashPayload } from './hash/hash.ts'
+import { type Git, openGit } from './io/git.ts'
+import { findInstallation } from './io/installation.ts'
+import { createSources, readConfigText } from './io/sources.ts'
+import { nearestName } from './plan/config.ts'
+import { redacted } from './plan/environment-variables.ts'
+import { type Inputs, readInputs } from './plan/inputs.ts'
+import { type Benchmark, planBenchmark, readImageTag } from './plan/plan.ts'
+import type { Sources } from './ports.ts'
+
+const USAGE = `rocm-bench hash --workload FILE [--config FILE|TEXT] [--steps N] [--warmup-steps N]
+                [--rocm-image-tag TAG] [--commit REVISION] [--explain | --payload | --json]
+
+Prints the versioned hash of a benchmark in the working tree, or at a commit straight from git.
+
+  --explain   also print every component and the payload that is hashed
+  --payload   print the payload alone, without a newline: pipe it into sha256sum
+  --json      print hash and components as JSON
+`
+
+const OPTIONS = {
+  workload: { type: 'string' },
+  config: { type: 'string' },
+  steps: { type: 'string' },
+  'warmup-steps': { type: 'string' },
+  'rocm-image-tag': { type: 'string' },
+  commit: { type: 'string' },
+  explain: { type: 'boolean' },
+  payload: { type: 'boolean' },
+  json: { type: 'boolean' },
+  help: { type: 'boolean', short: 'h' },
+} as const
+
+async function main(argv: readonly string[]): Promise<number> {
+  const [command, ...rest] = argv
+  if (command === undefined || command === '--help' || command === '-h') {
+    process.stdout.write(USAGE)
+    return command === undefined ? EXIT.usage : EXIT.ok
+  }
+  if (command !== 'hash') {
+    const near = nearestName(command, ['hash'])
+    throw new UsageError([
+      { where: command, message: `is no command${near ? `; did you mean \`${near}\`?` : ''}` },
+    ])
+  }
+  return hashCommand(readOptions(rest))
+}
+
+function readOptions(args: readonly string[]) {
+  try {
+    return parseArgs({ args: [...args], options: OPTIONS, strict: true }).values
+  } catch (thrown) {
+    throw new UsageError([{ where: 'arguments', message: thrownText(thrown), hint: 'see rocm-bench --help' }])
+  }
+}
+
+async function hashCommand(options: ReturnType<typeof readOptions>): Promise<number> {
+  if (options.help) {
+    process.stdout.write(USAGE)
+    return EXIT.ok
+  }
+  const { workload = '', config = '', steps = '' } = options
+  const read = readInputs({
+    workload,
+    config,
+    steps,
+    'warmup-steps': options['warmup-steps'] ?? '',
+    'rocm-image-tag': options['rocm-image-tag'] ?? '',
+  })
+  if (read.kind === 'bad') throw new UsageError(read.issues)
+  const tag = readImageTag(read.inputs.rocmImageTag, process.env.ROCM_IMAGE_TAG)
+  if (tag.kind === 'bad') throw new UsageError(tag.issues)
+  const workspace = process.cwd()
+  const git = await openGit(workspace, process.env)
+  const { runnerScript } = findInstallation(process.argv[1] ?? '')
+  const sources = createSources({ git, workspace, inputs: read.inputs, rocmImageTag: tag.tag, runnerScript })
+  const found =
+    options.commit === undefined
+      ? await sources.components(await headBenchmark(read.inputs, workspace))
+      : await componentsAt(sources, git, read.inputs.workload, options.commit)
+  for (const warning of [...tag.warnings, ...found.warnings])
+    process.stderr.write(`warning: ${warningText(warning)}\n`)
+  print(found.components, options)
+  return EXIT.ok
+}
+
+async function headBenchmark(inputs: Inputs, workspace: string): Promise<Benchmark> {
+  const planned = planBenchmark(inputs, await readConfigText(inputs, workspace))
+  if (planned.kind === 'bad') throw new UsageError(planned.issues)
+  for (const warning of planned.warnings) process.stderr.write(`warning: ${warningText(warning)}\n`)
+  return planned.benchmark
+}
+
+async function componentsAt(sources: Sources, git: Git, workload: string, revision: string) {
+  const commit = await git.commit(revision)
+  const where = '--commit'
+  if (commit === undefined)
+    throw new UsageError([{ where, message: `\`${revision}\` names no commit in this clone` }])
+  const found = await sources.baseComponents(workload, commit)
+  if (found.kind === 'unavailable') throw new UsageError([{ where, message: warningText(found.warning) }])
+  return found
+}
+
+function print(components: KeyComponents, options: ReturnType<typeof readOptions>): void {
+  const hash = hashBenchmark(components)
+  if (options.payload) {
+    process.stdout.write(hashPayload(components))
+    return
+  }
+  const shown = { ...components, config: redacted(components.config) }
+  if (options.json) {
+    process.stdout.write(`${JSON.stringify({ hash, key_components: shown }, null, 2)}\n`)
+    return
+  }
+  if (options.explain) {
+    const payload = hashPayload(shown)
+    process.stdout.write(`config             ${canonicalJson(shown.config)}
+workload script    ${components.workload_script_sha}
+ROCm image tag     ${components.rocm_image_tag}
+runner script      ${components.runner_script_sha}
+steps              ${components.steps}
+warm-up steps      ${components.warmup_steps}
+
+payload            ${payload}
+`)
+    if (payload !== hashPayload(components))
+      process.stdout.write(
+        '                   (a secret-looking value is shown as ***; the hash is of the real one)\n',
+      )
+    process.stdout.write('hash               ')
+  }
+  process.stdout.write(`${hash}\n`)
+}
+
+function failed(thrown: unknown): number {
+  if (thrown instanceof UsageError) {
+    for (const issue of thrown.issues) process.stderr.write(`error: ${issueText(issue)}\n`)
+    return EXIT.usage
+  }
+  if (thrown instanceof HostError) {
+    process.stderr.write(`error: ${thrownText(thrown)} (${thrown.hint})\n`)
+    return EXIT.failed
+  }
+  process.stderr.write(
+    `${thrown instanceof Error ? thrown.stack : String(thrown)}\nthis is a fault of rocm-bench itself, please report it\n`,
+  )
+  return EXIT.bug
+}
+
+process.exitCode = await main(process.argv.slice(2)).catch(failed)

@@ -1,0 +1,109 @@
+/** One trial of one benchmark: who runs it, what came of it, and whether it is kept; sees only ports. */
+
+import { HostError, type Warning, WorkloadError, warningText } from '../errors.ts'
+import { cacheKey } from '../hash/cache-key.ts'
+import { canonicalJson } from '../hash/hash.ts'
+import { addRun, type Measurement, type Run, type Trial } from '../measure/result.ts'
+import { readTrial } from '../measure/trial.ts'
+import { redacted } from '../plan/environment-variables.ts'
+import type { Benchmark, Plan } from '../plan/plan.ts'
+import type { DeviceFacts, Executor, Results, World } from '../ports.ts'
+import type { Failure } from '../report/report.ts'
+import type { Known } from './restore.ts'
+
+/**
+ * Who runs the trials: `auto` takes the device when there is one and replays else. Throws HostError
+ * `no-device` when `runner: live` or `device: gpu` asks for a device that is not there.
+ */
+export function chooseExecutor(
+  plan: Plan,
+  facts: DeviceFacts,
+  executors: World['executors'],
+): { readonly executor: Executor; readonly warnings: readonly Warning[] } {
+  const present = plan.device === 'cpu' || facts.gpuCount > 0
+  if (plan.runner === 'replay') return { executor: executors.replay, warnings: [] }
+  if (present) return { executor: executors.live, warnings: [] }
+  if (plan.runner === 'live' || plan.device === 'gpu')
+    throw new HostError(
+      'no-device',
+      'no GPU was found on this host',
+      'run the job on a runner with a GPU and /dev/kfd passed in, or set `device: cpu` to measure the CPU',
+    )
+  const warning = {
+    code: 'no-device-replayed',
+    message: 'no GPU was found on this host, so recorded results are replayed; nothing is measured or judged',
+    hint: 'run the job on a GPU runner, or set `device: cpu` to measure the CPU',
+  }
+  return { executor: executors.replay, warnings: [warning] }
+}
+
+export type Made =
+  | { readonly kind: 'made'; readonly run: Run; readonly trial: Trial; readonly warnings: readonly Warning[] }
+  | { readonly kind: 'failed'; readonly failure: Failure }
+
+/** Runs one trial and reads it. A workload that failed is a value; only the host's faults are thrown. */
+export async function measureRun(
+  plan: Plan,
+  benchmark: Benchmark,
+  facts: DeviceFacts,
+  executor: Executor,
+  world: World,
+): Promise<Made> {
+  const startedAt = world.clock.now()
+  try {
+    const gpuIds = facts.measuredOn === 'gpu' ? facts.gpuIds : []
+    const request = { benchmark, configJson: canonicalJson(benchmark.config), gpuIds }
+    const title = `${benchmark.name}: ${executor.kind === 'live' ? 'running' : 'replaying'} ${benchmark.workload}`
+    const files = await world.log.group(title, () => executor.trial(request))
+    const asked = { steps: benchmark.steps, warmupSteps: benchmark.warmupSteps, measuredOn: facts.measuredOn }
+    const { trial, warnings } = readTrial(files, asked)
+    const all = [...files.warnings, ...warnings]
+    const run: Run = {
+      id: plan.trigger.runId,
+      commit: world.commit,
+      ref: plan.trigger.ref,
+      run_url: plan.trigger.runUrl,
+      started_at: startedAt,
+      runner_kind: executor.kind,
+      warnings: all.map((warning) => redacted(warningText(warning)).slice(0, 2000)),
+      trials: [trial],
+    }
+    return { kind: 'made', run, trial, warnings: all }
+  } catch (thrown) {
+    if (!(thrown instanceof WorkloadError)) throw thrown
+    const { code, message, hint, logTail, logs } = thrown
+    return { kind: 'failed', failure: { code, message, hint, logTail, logs } }
+  }
+}
+
+export type Kept = {
+  /** The new run with all earlier ones of the same hash and environment. */
+  readonly measurement: Measurement
+  readonly saved: boolean
+  /** Key of the new entry; empty when it was not kept. */
+  readonly key: string
+  readonly warnings: readonly Warning[]
+}
+
+/** Adds the run to what is known and saves it, unless it is replayed or may not be judged. */
+export async function keepRun(
+  plan: Plan,
+  run: Run,
+  identity: Omit<Measurement, 'schema' | 'runs'>,
+  known: Known,
+  results: Results,
+): Promise<Kept> {
+  const earlier: Measurement =
+    known.kind === 'found' ? { ...known.measurement, ...identity } : { schema: 1, ...identity, runs: [] }
+  const measurement = addRun(earlier, run)
+  const unsaved = (warnings: readonly Warning[]): Kept => ({ measurement, saved: false, key: '', warnings })
+  if (run.runner_kind === 'fake') return unsaved([])
+  const doubts = run.trials.flatMap((trial) => trial.validity)
+  if (doubts.length > 0) {
+    const message = `the result was not kept in the cache, because it may not be judged: ${doubts.join('; ')}`
+    return unsaved([{ code: 'invalid-not-saved', message }])
+  }
+  const key = cacheKey(plan.trigger.lane, identity.environment.digest, identity.hash, plan.trigger.runId)
+  const saved = await results.save(key, `${JSON.stringify(measurement)}\n`)
+  return saved.kind === 'saved' ? { measurement, saved: true, key, warnings: [] } : unsaved([saved.warning])
+}

@@ -1,0 +1,180 @@
+/** Reads commits and files straight from git's objects; checks nothing out and decides nothing. */
+
+import { exec } from '@actions/exec'
+import { HostError } from '../errors.ts'
+
+/** A blob as git stores it: no checkout filter (end of lines, LFS) has touched it. */
+export type GitFile =
+  | { readonly kind: 'file'; readonly bytes: Buffer }
+  | { readonly kind: 'missing' }
+  | { readonly kind: 'outside'; readonly target: string }
+  | { readonly kind: 'submodule'; readonly path: string }
+  | { readonly kind: 'too-large'; readonly bytes: number }
+
+export type Git = {
+  /** Absolute path of the working tree's root. */
+  readonly root: string
+  /** Full sha of a revision that names a commit, or undefined. */
+  readonly commit: (revision: string) => Promise<string | undefined>
+  /** Parents as written in the commit itself, which a shallow clone still knows. */
+  readonly parents: (commit: string) => Promise<readonly string[]>
+  readonly mergeBase: (a: string, b: string) => Promise<string | undefined>
+  /** The nearest tag before a commit, as a commit. */
+  readonly tagBefore: (
+    commit: string,
+  ) => Promise<{ readonly name: string; readonly commit: string } | undefined>
+  readonly isShallow: () => Promise<boolean>
+  /** Whether the commit's objects are here, fetched from `origin` when they are not. */
+  readonly ensure: (commit: string) => Promise<boolean>
+  /** A file at a commit; symbolic links inside the repository are followed as the working tree would. */
+  readonly file: (commit: string, path: string) => Promise<GitFile>
+  /** Whether git sees no difference between the working tree's file and HEAD's. */
+  readonly isClean: (path: string) => Promise<boolean>
+}
+
+/** Larger blobs are not read into memory: no script or config is that large. */
+const MAX_BLOB_BYTES = 64 * 1024 * 1024
+
+type Answer = { readonly code: number; readonly out: Buffer; readonly err: string }
+
+/**
+ * Git of the repository around `directory`. `env` is the host's environment; variables that would point git
+ * at another repository are dropped. Throws HostError `no-git` where there is no git or no repository.
+ */
+export async function openGit(
+  directory: string,
+  env: Readonly<Record<string, string | undefined>>,
+): Promise<Git> {
+  const childEnv = gitEnvironment(env)
+  const run = async (args: readonly string[], input?: string): Promise<Answer> => {
+    const out: Buffer[] = []
+    const err: Buffer[] = []
+    const options = {
+      cwd: directory,
+      env: childEnv,
+      silent: true,
+      ignoreReturnCode: true,
+      // A hostile or odd checkout owner must not turn a comparison into "dubious ownership"; only plumbing runs.
+      listeners: {
+        stdout: (data: Buffer) => void out.push(data),
+        stderr: (data: Buffer) => void err.push(data),
+      },
+      ...(input !== undefined && { input: Buffer.from(input) }),
+    }
+    const code = await exec('git', ['-c', 'safe.directory=*', ...args], options)
+    return { code, out: Buffer.concat(out), err: Buffer.concat(err).toString('utf8') }
+  }
+  const line = async (args: readonly string[]): Promise<string | undefined> => {
+    const answer = await run(args)
+    const text = answer.out.toString('utf8').trim()
+    return answer.code === 0 && text !== '' ? text : undefined
+  }
+
+  const root = await findRoot(directory, run)
+  const commit = (revision: string) =>
+    line(['rev-parse', '--verify', '--quiet', '--end-of-options', `${revision}^{commit}`])
+  const has = async (sha: string) => (await run(['cat-file', '-e', `${sha}^{tree}`])).code === 0
+
+  return {
+    root,
+    commit,
+    parents: async (sha) => {
+      const text = (await run(['cat-file', 'commit', sha])).out.toString('utf8')
+      const header = text.slice(0, Math.max(0, text.indexOf('\n\n')))
+      return [...header.matchAll(/^parent ([0-9a-f]{40,64})$/gm)].map((match) => match[1] ?? '')
+    },
+    mergeBase: (a, b) => line(['merge-base', '--end-of-options', a, b]),
+    tagBefore: async (sha) => {
+      const name = await line(['describe', '--tags', '--abbrev=0', '--end-of-options', `${sha}^`])
+      const found = name === undefined ? undefined : await commit(`refs/tags/${name}`)
+      return name !== undefined && found !== undefined ? { name, commit: found } : undefined
+    },
+    isShallow: async () => (await line(['rev-parse', '--is-shallow-repository'])) === 'true',
+    ensure: async (sha) => {
+      if (await has(sha)) return true
+      // A stalled server must not hold the job: give up when nothing moves for 20 seconds.
+      const patience = ['-c', 'http.lowSpeedLimit=1', '-c', 'http.lowSpeedTime=20']
+      const fetch = ['fetch', '--quiet', '--no-tags', '--depth=1', '--no-recurse-submodules', 'origin', sha]
+      await run([...patience, ...fetch])
+      return has(sha)
+    },
+    file: (sha, path) => readBlob(run, sha, path),
+    isClean: async (path) => {
+      const args = [
+        '--literal-pathspecs',
+        'diff',
+        '--quiet',
+        '--no-ext-diff',
+        '--no-textconv',
+        'HEAD',
+        '--',
+        path,
+      ]
+      return (await run(args)).code === 0
+    },
+  }
+}
+
+async function findRoot(
+  directory: string,
+  run: (args: readonly string[]) => Promise<Answer>,
+): Promise<string> {
+  const hint =
+    'check the repository out with actions/checkout before this step, and install git on the runner'
+  try {
+    const answer = await run(['rev-parse', '--show-toplevel'])
+    const root = answer.out.toString('utf8').replace(/\n$/, '')
+    if (answer.code === 0 && root !== '') return root
+    throw new HostError('no-git', `${directory} is in no git repository: ${answer.err.trim()}`, hint)
+  } catch (thrown) {
+    if (thrown instanceof HostError) throw thrown
+    throw new HostError('no-git', 'git could not be run', hint, thrown)
+  }
+}
+
+async function readBlob(
+  run: (args: readonly string[], input?: string) => Promise<Answer>,
+  sha: string,
+  path: string,
+): Promise<GitFile> {
+  const checked = await run(['cat-file', '--batch-check', '--follow-symlinks'], `${sha}:${path}\n`)
+  const answer = checked.out.toString('utf8')
+  const [first = ''] = answer.split('\n', 1)
+  if (/^(dangling|loop|notdir) [0-9]+$/.test(first)) return { kind: 'missing' }
+  if (/^symlink [0-9]+$/.test(first)) return { kind: 'outside', target: answer.split('\n')[1] ?? '' }
+  const found = /^([0-9a-f]{40,64}) blob ([0-9]+)$/.exec(first)
+  if (found) {
+    const bytes = Number(found[2])
+    if (bytes > MAX_BLOB_BYTES) return { kind: 'too-large', bytes }
+    const blob = await run(['cat-file', 'blob', found[1] ?? ''])
+    if (blob.code === 0 && blob.out.length === bytes) return { kind: 'file', bytes: blob.out }
+    return { kind: 'missing' }
+  }
+  const submodule = await submoduleAbove(run, sha, path)
+  return submodule === undefined ? { kind: 'missing' } : { kind: 'submodule', path: submodule }
+}
+
+async function submoduleAbove(
+  run: (args: readonly string[]) => Promise<Answer>,
+  sha: string,
+  path: string,
+): Promise<string | undefined> {
+  const parts = path.split('/')
+  for (let depth = 1; depth <= parts.length; depth++) {
+    const prefix = parts.slice(0, depth).join('/')
+    const listed = await run(['--literal-pathspecs', 'ls-tree', '--full-tree', sha, '--', prefix])
+    if (listed.out.toString('utf8').startsWith('160000 ')) return prefix
+  }
+  return undefined
+}
+
+function gitEnvironment(env: Readonly<Record<string, string | undefined>>): Record<string, string> {
+  const kept = Object.entries(env).filter(
+    (entry): entry is [string, string] =>
+      entry[1] !== undefined &&
+      (!entry[0].startsWith('GIT_') || /^GIT_(SSL|HTTP|CONFIG_GLOBAL)/.test(entry[0])),
+  )
+  // Workflow credentials have no business in git's hooks and helpers.
+  const clean = kept.filter(([name]) => !/^(INPUT_|ACTIONS_|GITHUB_TOKEN$)/.test(name))
+  return { ...Object.fromEntries(clean), GIT_TERMINAL_PROMPT: '0', GIT_OPTIONAL_LOCKS: '0', LC_ALL: 'C' }
+}

@@ -1,0 +1,275 @@
+/** Schema of the action's inputs: strings → typed values, all faults in one message; reads no environment. */
+
+import { z } from 'zod'
+import type { Issue, Warning } from '../errors.ts'
+import { nearestName } from './config.ts'
+
+/** Inputs as the runner hands them over; an empty string means "not given". */
+export type RawInputs = Readonly<Record<string, string>>
+
+/** Where the config's text is to be found. */
+export type ConfigSource =
+  | { readonly kind: 'inline'; readonly text: string }
+  | { readonly kind: 'file'; readonly path: string }
+
+export type Inputs = {
+  readonly workload: string
+  readonly config: ConfigSource
+  readonly name?: string
+  /** Given values only; defaults are filled by `planBenchmark`, after the config had its say. */
+  readonly steps?: number
+  readonly warmupSteps: number
+  readonly cache?: boolean
+  readonly forceRerun?: boolean
+  readonly rocmImageTag?: string
+  readonly runner: 'auto' | 'live' | 'replay'
+  readonly device: 'auto' | 'gpu' | 'cpu'
+  readonly baseline: 'auto' | 'cached' | 'none'
+  readonly baselineRef?: string
+  /** Fraction: 0.02 is 2 %. */
+  readonly minEffect: number
+  readonly failOn: 'none' | 'regression' | 'inconclusive'
+  readonly timeoutMinutes: number
+  readonly comment: 'auto' | 'always' | 'never'
+}
+
+/** Names of all inputs but the token, which never enters a plan. */
+export const INPUT_NAMES = [
+  'workload',
+  'config',
+  'name',
+  'steps',
+  'warmup-steps',
+  'cache',
+  'force-rerun',
+  'rocm-image-tag',
+  'runner',
+  'device',
+  'baseline',
+  'baseline-ref',
+  'min-effect',
+  'fail-on',
+  'timeout-minutes',
+  'comment',
+] as const
+
+const CONTROL = /[\u0000-\u001f\u007f-\u009f]/
+
+const boolean = z.string().transform((text, context) => {
+  if (/^(true|True|TRUE)$/.test(text)) return true
+  if (/^(false|False|FALSE)$/.test(text)) return false
+  context.addIssue({ code: 'custom', message: 'is neither `true` nor `false`' })
+  return z.NEVER
+})
+
+function wholeNumber(min: number, max: number) {
+  return z.string().transform((text, context) => {
+    const number = /^[0-9]{1,6}$/.test(text) ? Number(text) : Number.NaN
+    if (number >= min && number <= max) return number
+    context.addIssue({ code: 'custom', message: `is no whole number from ${min} to ${max}` })
+    return z.NEVER
+  })
+}
+
+function oneOf<const T extends readonly string[]>(values: T) {
+  return z.string().transform((text, context): T[number] => {
+    const found = values.find((value) => value === text)
+    if (found !== undefined) return found
+    const near = nearestName(text, values)
+    const advice = near ? `; did you mean \`${near}\`?` : ''
+    context.addIssue({ code: 'custom', message: `is none of ${values.join(', ')}${advice}` })
+    return z.NEVER
+  })
+}
+
+const minEffect = z.string().transform((text, context) => {
+  const percent = /^([0-9]{1,2}(?:\.[0-9]{1,6})?)\s*%$/.exec(text)?.[1]
+  const fraction = /^0?\.[0-9]{1,6}$/.test(text) ? Number(text) : undefined
+  const value = percent === undefined ? fraction : Number(percent) / 100
+  if (value !== undefined && value >= 0.001 && value <= 0.5) return value
+  context.addIssue({
+    code: 'custom',
+    message: 'is no share from 0.1% to 50%; write for instance `2%` or `0.02`',
+  })
+  return z.NEVER
+})
+
+const timeoutMinutes = z.string().transform((text, context) => {
+  const number = /^[0-9]{1,5}(\.[0-9]{1,3})?$/.test(text) ? Number(text) : Number.NaN
+  if (number > 0 && number <= 1440) return number
+  context.addIssue({ code: 'custom', message: 'is no number of minutes above 0 and up to 1440' })
+  return z.NEVER
+})
+
+/** A path inside the repository, `/`-separated, without `.` and `..` parts. */
+const repositoryPath = z.string().transform((text, context) => {
+  const parts = text.split('/').filter((part) => part !== '' && part !== '.')
+  const problem = CONTROL.test(text)
+    ? 'holds a control character'
+    : text.startsWith('/') || /^[A-Za-z]:[\\/]/.test(text)
+      ? 'is an absolute path; write it relative to the repository'
+      : parts.includes('..')
+        ? 'leaves the repository; write a path without `..`'
+        : text.includes('\\')
+          ? 'holds a backslash; separate folders with `/`'
+          : parts.length === 0
+            ? 'names no file'
+            : undefined
+  if (problem === undefined) return parts.join('/')
+  context.addIssue({ code: 'custom', message: problem })
+  return z.NEVER
+})
+
+const plainText = (max: number) =>
+  z
+    .string()
+    .max(max, `is longer than ${max} characters`)
+    .refine((text) => !CONTROL.test(text), 'holds a control character')
+
+/** The image tag stands between `|` signs in the hashed payload, which must stay unambiguous. */
+export const imageTag = plainText(500).refine((text) => !text.includes('|'), 'holds a `|`')
+
+const gitRef = plainText(500)
+  .refine((text) => !text.startsWith('-'), 'begins with `-`')
+  .refine(
+    (text) => !/[\s~^:?*[\\]|\.\.|@\{|\/$|^\/|\.lock$/.test(text),
+    'is no name of a branch, tag or commit',
+  )
+
+const schema = z.object({
+  workload: repositoryPath,
+  name: plainText(200).optional(),
+  steps: wholeNumber(10, 500).optional(),
+  'warmup-steps': wholeNumber(0, 100).default(2),
+  cache: boolean.optional(),
+  'force-rerun': boolean.optional(),
+  'rocm-image-tag': imageTag.optional(),
+  runner: oneOf(['auto', 'live', 'replay']).default('auto'),
+  device: oneOf(['auto', 'gpu', 'cpu']).default('auto'),
+  baseline: oneOf(['auto', 'cached', 'none']).default('auto'),
+  'baseline-ref': gitRef.optional(),
+  'min-effect': minEffect.default(0.02),
+  'fail-on': oneOf(['none', 'regression', 'inconclusive']).default('regression'),
+  'timeout-minutes': timeoutMinutes.default(30),
+  comment: oneOf(['auto', 'always', 'never']).default('auto'),
+})
+
+export type ReadInputs =
+  | { readonly kind: 'ok'; readonly inputs: Inputs }
+  | { readonly kind: 'bad'; readonly issues: readonly Issue[] }
+
+/** Parses every input; a fault of one does not hide the faults of the others. */
+export function readInputs(raw: RawInputs): ReadInputs {
+  const given = Object.fromEntries(
+    Object.entries(raw)
+      .map(([name, value]) => [name, value.trim()] as const)
+      .filter(([, value]) => value !== ''),
+  )
+  const source = configSource(given.config ?? '')
+  const checked = schema.safeParse(given)
+  const issues = [
+    ...(source.kind === 'bad' ? source.issues : []),
+    ...(checked.success ? [] : checked.error.issues.map((issue) => inputIssue(issue, given))),
+  ]
+  if (!checked.success || source.kind === 'bad') return { kind: 'bad', issues }
+  const value = checked.data
+  return {
+    kind: 'ok',
+    inputs: {
+      workload: value.workload,
+      config: source.source,
+      ...(value.name !== undefined && { name: value.name }),
+      ...(value.steps !== undefined && { steps: value.steps }),
+      warmupSteps: value['warmup-steps'],
+      ...(value.cache !== undefined && { cache: value.cache }),
+      ...(value['force-rerun'] !== undefined && { forceRerun: value['force-rerun'] }),
+      ...(value['rocm-image-tag'] !== undefined && { rocmImageTag: value['rocm-image-tag'] }),
+      runner: value.runner,
+      device: value.device,
+      baseline: value.baseline,
+      ...(value['baseline-ref'] !== undefined && { baselineRef: value['baseline-ref'] }),
+      minEffect: value['min-effect'],
+      failOn: value['fail-on'],
+      timeoutMinutes: value['timeout-minutes'],
+      comment: value.comment,
+    },
+  }
+}
+
+/** Values that were nested inside the config by mistake, and count where no input gives them. */
+export type Lifted = { readonly steps?: unknown; readonly cache?: unknown; readonly 'force-rerun'?: unknown }
+
+/** Effective `steps` and cache reading of design section 3; `force-rerun`, when given, overrides `cache`. */
+export function settle(
+  inputs: Pick<Inputs, 'steps' | 'cache' | 'forceRerun'>,
+  lifted: Lifted,
+  where: string,
+):
+  | {
+      readonly kind: 'ok'
+      readonly steps: number
+      readonly readCache: boolean
+      readonly warnings: readonly Warning[]
+    }
+  | { readonly kind: 'bad'; readonly issues: readonly Issue[] } {
+  const issues: Issue[] = []
+  const warnings: Warning[] = []
+  const pick = <T>(name: keyof Lifted, given: T | undefined, parser: z.ZodType<T, string>): T | undefined => {
+    if (!(name in lifted)) return given
+    const parsed = parser.safeParse(String(lifted[name]))
+    if (given !== undefined) {
+      if (!parsed.success || parsed.data !== given)
+        warnings.push({
+          code: 'config-key-overruled',
+          message: `\`${name}\` is given as an input (${given}) and inside ${where} (${String(lifted[name])}); the input counts`,
+        })
+      return given
+    }
+    if (parsed.success) return parsed.data
+    issues.push({
+      where: `${where}.${name}`,
+      message: `\`${String(lifted[name])}\` ${parsed.error.issues[0]?.message}`,
+    })
+    return undefined
+  }
+  const steps = pick('steps', inputs.steps, wholeNumber(10, 500))
+  const cache = pick('cache', inputs.cache, boolean)
+  const forced = pick('force-rerun', inputs.forceRerun, boolean)
+  if (issues.length > 0) return { kind: 'bad', issues }
+  if (forced !== undefined && cache !== undefined && forced === cache)
+    warnings.push({
+      code: 'force-rerun-overrides-cache',
+      message: `\`force-rerun: ${forced}\` overrides \`cache: ${cache}\``,
+      hint: 'give only one of the two; `cache: false` is the newer spelling of `force-rerun: true`',
+    })
+  return {
+    kind: 'ok',
+    steps: steps ?? 50,
+    readCache: forced === undefined ? (cache ?? true) : !forced,
+    warnings,
+  }
+}
+
+function configSource(
+  text: string,
+): { kind: 'ok'; source: ConfigSource } | { kind: 'bad'; issues: readonly Issue[] } {
+  const inline = text === '' || /^[{[]/.test(text) || text.includes('\n') || /^[\w-]+\s*:(\s|$)/.test(text)
+  if (inline) return { kind: 'ok', source: { kind: 'inline', text: text === '' ? '{}' : text } }
+  const path = repositoryPath.safeParse(text)
+  if (path.success) return { kind: 'ok', source: { kind: 'file', path: path.data } }
+  const message = `\`${text}\` ${path.error.issues[0]?.message}`
+  const hint = 'give the path of a JSON or YAML file in the repository, or the JSON or YAML itself'
+  return { kind: 'bad', issues: [{ where: 'config', message, hint }] }
+}
+
+function inputIssue(issue: z.core.$ZodIssue, given: Readonly<Record<string, string>>): Issue {
+  const where = String(issue.path[0])
+  const value = given[where]
+  if (value === undefined)
+    return {
+      where,
+      message: 'is required',
+      hint: 'give the path of the workload script, relative to the repository',
+    }
+  return { where, message: `\`${value.slice(0, 200)}\` ${issue.message}` }
+}
