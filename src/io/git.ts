@@ -54,13 +54,13 @@ export async function openGit(
       env: childEnv,
       silent: true,
       ignoreReturnCode: true,
-      // A hostile or odd checkout owner must not turn a comparison into "dubious ownership"; only plumbing runs.
       listeners: {
         stdout: (data: Buffer) => void out.push(data),
         stderr: (data: Buffer) => void err.push(data),
       },
       ...(input !== undefined && { input: Buffer.from(input) }),
     }
+    // A container often runs as another user than the one who checked out; only plumbing is run, no hook.
     const code = await exec('git', ['-c', 'safe.directory=*', ...args], options)
     return { code, out: Buffer.concat(out), err: Buffer.concat(err).toString('utf8') }
   }

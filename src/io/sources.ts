@@ -56,11 +56,7 @@ export function createSources(setting: Setting): Sources {
           `the config at ${commit.slice(0, 12)} cannot be read: ${faults}`,
         )
       }
-      const script = readScript(
-        await git.file(commit, inRepository(benchmark.workload)),
-        benchmark.workload,
-        commit,
-      )
+      const script = readScript(await git.file(commit, inRepository(workload)), workload, commit)
       if (script.kind === 'unavailable') return script
       const components: KeyComponents = {
         ...ownParts(planned.benchmark),
