@@ -11,6 +11,9 @@ import { captureToolkitOutput } from './toolkit-output.ts'
 /** The one file that an entry holds. A bare name keeps the entry's version equal on every runner. */
 const FILE = 'result.json'
 
+/** A read that failed after so long was retried by the toolkit in vain; the next one would be too. */
+const RETRIED_MS = 10_000
+
 /** Larger entries are refused: twenty runs of five hundred steps are well under one MiB. */
 const MAX_RESULT_BYTES = 16 * 1024 * 1024
 
@@ -26,10 +29,12 @@ type Setting = {
  * Implements the port `Results` over `@actions/cache`. From the first call on, the process works in a private
  * folder and `GITHUB_WORKSPACE` points there: the toolkit extracts with `tar -P`, which may write any file, so
  * it gets a folder where nothing lies, and a tar that skips every member with a folder in its name.
- * A call that outlives its deadline cannot be stopped; no further call is made after one.
+ * A call that outlives its deadline cannot be stopped; no further call is made after one, and no further read
+ * after one that the toolkit retried in vain.
  */
 export function createCacheResults(setting: Setting): Results {
   let outage: Warning | undefined
+  let readOutage: Warning | undefined
   const guarded = async <T>(
     what: string,
     call: (folder: string) => Promise<T>,
@@ -53,16 +58,23 @@ export function createCacheResults(setting: Setting): Results {
   }
   return {
     find: async (prefix): Promise<Found> => {
+      if (readOutage) return { kind: 'unavailable', warning: readOutage }
+      const started = performance.now()
+      const failed = (warning: Warning): Found => {
+        // Saving is tried all the same: losing a measurement costs more than one more wait.
+        if (performance.now() - started > RETRIED_MS) readOutage = warning
+        return { kind: 'unavailable', warning }
+      }
       const answer = await guarded('reading the cache', async (folder) => {
         const key = await restoreCache([FILE], prefix)
         return key === undefined ? undefined : { key, text: await readEntry(path.join(folder, FILE)) }
       })
-      if (isWarning(answer)) return { kind: 'unavailable', warning: answer }
+      if (isWarning(answer)) return failed(answer)
       const { value, said } = answer
       if (value === undefined) {
         const faults = said.filter((line) => line.startsWith('warning: ') || line.startsWith('error: '))
         if (faults.length === 0) return { kind: 'miss' }
-        return { kind: 'unavailable', warning: unavailable('reading the cache failed', faults) }
+        return failed(unavailable('reading the cache failed', faults))
       }
       if (!value.key.startsWith(prefix))
         return { kind: 'unavailable', warning: rejected(value.key, 'its key is not one that was asked for') }

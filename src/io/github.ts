@@ -1,8 +1,9 @@
 /** GitHub's REST interface as far as a report needs it; renders nothing and judges nothing. */
 
+import { HttpClient } from '@actions/http-client'
 import { Octokit } from '@octokit/core'
 import { paginateRest } from '@octokit/plugin-paginate-rest'
-import { EnvHttpProxyAgent, type RequestInit, fetch as undiciFetch } from 'undici'
+import { type RequestInit, fetch as undiciFetch } from 'undici'
 import { z } from 'zod'
 import { thrownText, type Warning } from '../errors.ts'
 import type { KeyTrust } from '../ports.ts'
@@ -32,11 +33,13 @@ type Setting = {
 export function createGitHub(setting: Setting): GitHub | undefined {
   const [owner, repo, ...rest] = setting.repository.split('/')
   if (!owner || !repo || rest.length > 0 || setting.token === '') return undefined
-  const dispatcher = new EnvHttpProxyAgent({
-    noProxy: loopbackToo(process.env.no_proxy ?? process.env.NO_PROXY),
-  })
+  const dispatcher = new HttpClient().getAgentDispatcher(setting.apiUrl)
   const fetchWithDeadline = (url: string, options: RequestInit) =>
-    undiciFetch(url, { ...options, dispatcher, signal: AbortSignal.timeout(setting.deadlineMs) })
+    undiciFetch(url, {
+      ...options,
+      ...(dispatcher && { dispatcher }),
+      signal: AbortSignal.timeout(setting.deadlineMs),
+    })
   const octokit = new PagingOctokit({
     auth: setting.token,
     baseUrl: setting.apiUrl,
@@ -187,10 +190,6 @@ function headerOf(thrown: unknown, name: string): string | undefined {
   const parsed = errorSchema.safeParse(thrown)
   const value = parsed.success ? parsed.data.response?.headers[name] : undefined
   return typeof value === 'string' ? value.slice(0, 200) : undefined
-}
-
-function loopbackToo(noProxy: string | undefined): string {
-  return [noProxy, 'localhost', '127.0.0.1', '::1'].filter(Boolean).join(',')
 }
 
 function silent(): undefined {
