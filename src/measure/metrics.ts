@@ -28,6 +28,35 @@ export const METRICS = [
 
 export type MetricName = (typeof METRICS)[number]['name']
 
+/** Share of the measured steps that is dropped at each end before a mean is taken (docs/statistics.md). */
+export const TRIM = 0.2
+
+/**
+ * The measured steps that count: sorted by their time, the fastest and slowest fifth dropped, because a rare
+ * stall of half a second would hide a change of two percent. Returns their total seconds and tokens; tokens
+ * are undefined unless every step counted them.
+ */
+export function keptSteps(samples: {
+  readonly step_seconds: readonly number[]
+  readonly tokens: readonly number[]
+}): { readonly count: number; readonly seconds: number; readonly tokens: number | undefined } {
+  const { step_seconds, tokens } = samples
+  const drop = Math.floor(step_seconds.length * TRIM)
+  const kept = step_seconds
+    .map((seconds, index) => ({ seconds, tokens: tokens[index] ?? 0 }))
+    .sort((a, b) => a.seconds - b.seconds)
+    .slice(drop, step_seconds.length - drop)
+  return {
+    count: kept.length,
+    seconds: sum(kept.map((step) => step.seconds)),
+    tokens: tokens.length === step_seconds.length ? sum(kept.map((step) => step.tokens)) : undefined,
+  }
+}
+
+function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0)
+}
+
 const measured = z.number().finite().nonnegative()
 const percent = z.number().finite().min(0).max(100)
 

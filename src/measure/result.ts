@@ -19,6 +19,7 @@ export const telemetrySummarySchema = z.strictObject({
   source: z.string().max(100),
   gpu_busy_pct_avg: z.number().finite().min(0).max(100).optional(),
   vram_used_gb_peak: z.number().finite().nonnegative().optional(),
+  vram_used_gb_avg: z.number().finite().nonnegative().optional(),
   vram_used_gb_start: z.number().finite().nonnegative().optional(),
   power_w_avg: z.number().finite().nonnegative().optional(),
   power_w_min: z.number().finite().nonnegative().optional(),

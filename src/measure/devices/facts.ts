@@ -38,6 +38,8 @@ export type GpuFacts = {
   readonly renderMinor?: number | undefined
   /** Position in ROCr's own list, which is what ROCR_VISIBLE_DEVICES counts. Only the kernel tells it. */
   readonly rocrIndex?: number | undefined
+  /** ROCr's own name of the GPU, `GPU-<16 hex>`. ROCr has none for many Radeons, even if amd-smi knows an id. */
+  readonly rocrUuid?: string | undefined
 }
 
 /** What one source said; an empty list means that it names no GPU. */
@@ -120,6 +122,11 @@ export function driverVersionOf(text: string | undefined, kernelRelease?: string
   if (release !== undefined) return `in-tree ${release}`
   if (kernelRelease !== undefined && text === kernelRelease) return `in-tree ${kernelRelease}`
   return /^\d[\w.+~-]{0,59}$/.test(text) ? text : undefined
+}
+
+/** Whether GPUs of this target can be split into partitions (MI300 and MI350 families). */
+export function partitionable(gfxTarget: string | undefined): boolean {
+  return gfxTarget !== undefined && /^gfx9[45]/.test(gfxTarget)
 }
 
 /** `6.4.1` of `6.4.1-83` or `6.4.1`; undefined for other text. */

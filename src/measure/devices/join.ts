@@ -93,10 +93,16 @@ function merged(base: GpuFacts, extra: GpuFacts): GpuFacts {
   return { ...extra, ...Object.fromEntries(known), index: base.index, source: base.source }
 }
 
+function fromKernel(gpu: GpuFacts): boolean {
+  return gpu.source === 'kfd' || gpu.source === 'sysfs'
+}
+
 function disagreements(base: GpuFacts, extra: GpuFacts): readonly Warning[] {
+  // Of a partition the kernel's two lists tell different things by design: its share, and the whole card.
+  if (fromKernel(base) || !fromKernel(extra)) return []
   const said = (what: string, a: string, b: string): Warning => ({
     code: 'device-facts-disagree',
-    message: `GPU ${base.index}: ${base.source} says ${what} ${a}, ${extra.source} says ${b}; ${base.source} is believed`,
+    message: `GPU ${base.index}: ${base.source} says ${what} ${a}, the kernel (${extra.source}) says ${b}; ${base.source} is believed`,
   })
   const warnings: Warning[] = []
   const [a, b] = [base.vramBytes, extra.vramBytes]

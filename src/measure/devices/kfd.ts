@@ -1,7 +1,7 @@
 /** Reads the kernel's KFD topology, the list that ROCr itself uses; opens no file and needs no tool. */
 
 import { z } from 'zod'
-import { deviceIdOf, type GpuFacts, type Reading, uniqueIdOf } from './facts.ts'
+import { deviceIdOf, type GpuFacts, partitionable, type Reading, uniqueIdOf } from './facts.ts'
 
 /** Texts of one folder of `/sys/class/kfd/kfd/topology/nodes`. */
 export type KfdNode = {
@@ -51,6 +51,7 @@ export function readKfdTopology(nodes: readonly KfdNode[], renderMinors?: readon
 function factsOf(index: number, properties: Properties, memBanks: readonly string[]): GpuFacts {
   const { simd_count, simd_per_cu, drm_render_minor, location_id, device_id } = properties
   const gfxTarget = gfxName(properties.gfx_target_version)
+  const uniqueId = uniqueIdOf(properties.unique_id, 10)
   const deviceId = device_id ? deviceIdOf(device_id.toString(16).padStart(4, '0')) : undefined
   return {
     index,
@@ -62,17 +63,13 @@ function factsOf(index: number, properties: Properties, memBanks: readonly strin
     xccCount: properties.num_xcc || undefined,
     computePartition: partitionName(deviceId, properties.num_xcc),
     partitionId: location_id !== undefined && partitionable(gfxTarget) ? location_id & 7 : undefined,
-    uniqueId: uniqueIdOf(properties.unique_id, 10),
+    uniqueId,
+    rocrUuid: uniqueId && `GPU-${uniqueId}`,
     bdf: location_id ? bdfName(properties.domain ?? 0, location_id) : undefined,
     renderMinor: drm_render_minor || undefined,
     // 0 on newer kernels, which tell the memory in the banks only.
     vramBytes: vramOf(memBanks) ?? (properties.local_mem_size || undefined),
   }
-}
-
-/** Whether GPUs of this target can be split into partitions (MI300 and MI350 families). */
-export function partitionable(gfxTarget: string | undefined): boolean {
-  return gfxTarget !== undefined && /^gfx9[45]/.test(gfxTarget)
 }
 
 /** `gfx90a` of 90010: decimal major, minor, step, of which minor and step are hex digits in the name. */

@@ -1,0 +1,158 @@
+/** Runs trials: `live` through the runner script, `replay` from recordings; reads no meaning into either. */
+
+import { type ChildProcess, spawn } from 'node:child_process'
+import { mkdtemp, readdir, readFile, writeFile } from 'node:fs/promises'
+import path from 'node:path'
+import { HostError } from '../errors.ts'
+import { chooseReplay, type Recording, recordingSchema, replayTrial } from '../measure/replay.ts'
+import type { Executor, TrialRequest } from '../ports.ts'
+import type { HostEnvironment } from './event.ts'
+import { followLog } from './log-follower.ts'
+import { readTrialFiles } from './trial-files.ts'
+import { workloadEnvironment } from './workload-environment.ts'
+
+/** A cancelled job has ten seconds in all before the service ends it. */
+const KILL_GRACE_SECONDS = 5
+
+/** The runner script keeps the deadline; this much later it is taken for dead itself. */
+const SCRIPT_PATIENCE_SECONDS = 60
+
+const LOG_INTERVAL_MS = 500
+const MAX_LOG_LINES = 2000
+
+type LiveSetting = {
+  /** Folder that holds `runner/` and `workloads/`. */
+  readonly actionRoot: string
+  readonly tempRoot: string
+  readonly workspace: string
+  readonly timeoutMinutes: number
+  readonly hostEnv: HostEnvironment
+  /** Takes what the workload prints, while it runs. */
+  readonly onOutput: (lines: readonly string[]) => void
+  /** Stops the workload; `trial` then throws the signal's reason. */
+  readonly signal: AbortSignal
+}
+
+/** Really runs the workload. Throws HostError where there is no bash or no python3, and when cancelled. */
+export function liveExecutor(setting: LiveSetting): Executor {
+  return {
+    kind: 'live',
+    trial: async (request) => {
+      setting.signal.throwIfAborted()
+      const folder = await mkdtemp(path.join(setting.tempRoot, 'rocm-bench-trial-'))
+      const config = path.join(folder, 'config.json')
+      await writeFile(config, request.configJson, { mode: 0o600 })
+      const ended = await runScript(setting, request, folder, config)
+      setting.signal.throwIfAborted()
+      if (ended.code === 64) throw refusedByScript(ended.stderr)
+      return { runnerKind: 'live', ...(await readTrialFiles(folder)), logs: folder, warnings: [] }
+    },
+  }
+}
+
+async function runScript(
+  setting: LiveSetting,
+  { benchmark, gpuIds }: TrialRequest,
+  folder: string,
+  config: string,
+): Promise<Ended> {
+  const sysfs = setting.hostEnv.ROCM_BENCH_SYSFS_ROOT
+  const timeoutSeconds = Math.ceil(setting.timeoutMinutes * 60)
+  const child = spawn('bash', [path.join(setting.actionRoot, 'runner', 'bench_runner.sh')], {
+    cwd: setting.workspace,
+    stdio: ['ignore', 'ignore', 'pipe'],
+    env: {
+      ...workloadEnvironment(setting.hostEnv),
+      ...benchmark.config.env_vars,
+      WORKLOAD: benchmark.workload,
+      OUT_DIR: folder,
+      STEPS: String(benchmark.steps),
+      WARMUP_STEPS: String(benchmark.warmupSteps),
+      CONFIG_JSON: config,
+      GPU_IDS: gpuIds.join(','),
+      TIMEOUT_SECONDS: String(timeoutSeconds),
+      KILL_GRACE_SECONDS: String(KILL_GRACE_SECONDS),
+      ...(sysfs && { BENCH_SYSFS_ROOT: sysfs }),
+    },
+  })
+  const followers = ['stdout.log', 'stderr.log'].map((name) =>
+    followLog(path.join(folder, name), setting.onOutput, MAX_LOG_LINES),
+  )
+  const stop = () => child.kill('SIGTERM')
+  setting.signal.addEventListener('abort', stop, { once: true })
+  const lastResort = setTimeout(
+    () => child.kill('SIGKILL'),
+    (timeoutSeconds + KILL_GRACE_SECONDS + SCRIPT_PATIENCE_SECONDS) * 1000,
+  )
+  const ending = endOf(child)
+  try {
+    while ((await Promise.race([ending, pause(LOG_INTERVAL_MS)])) === undefined)
+      for (const follower of followers) await follower.catchUp()
+    return await ending
+  } finally {
+    clearTimeout(lastResort)
+    setting.signal.removeEventListener('abort', stop)
+    for (const follower of followers) await follower.finish()
+  }
+}
+
+type Ended = { readonly code: number | null; readonly stderr: string }
+
+function endOf(child: ChildProcess): Promise<Ended> {
+  const { promise, resolve, reject } = Promise.withResolvers<Ended>()
+  let stderr = ''
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+    stderr = `${stderr}${text}`.slice(-8000)
+  })
+  child.on('error', (cause) => reject(noBash(cause)))
+  child.on('close', (code) => resolve({ code, stderr }))
+  return promise
+}
+
+function pause(ms: number): Promise<undefined> {
+  return new Promise((resolve) => setTimeout(() => resolve(undefined), ms))
+}
+
+function noBash(cause: unknown): HostError {
+  return new HostError('no-bash', 'bash could not be started', 'install bash on the runner', cause)
+}
+
+/** The script checks what it is given; only a missing interpreter is not our own doing. */
+function refusedByScript(stderr: string): Error {
+  const message = stderr.trim().replace(/^bench_runner: /, '')
+  if (message.startsWith('LAUNCHER'))
+    return new HostError('no-python', 'python3 was not found', 'install Python 3.9 or newer on the runner')
+  return new Error(`the runner script refused its inputs: ${message}`)
+}
+
+/** Plays recordings; never throws for the workload, and throws HostError `no-replay` when none fits. */
+export function replayExecutor(setting: {
+  readonly actionRoot: string
+  readonly tempRoot: string
+}): Executor {
+  return {
+    kind: 'fake',
+    trial: async ({ benchmark }) => {
+      const recordings = await readRecordings(path.join(setting.actionRoot, 'workloads', 'replay'))
+      const chosen = chooseReplay(recordings, benchmark)
+      if (chosen === undefined)
+        throw new HostError(
+          'no-replay',
+          'no recording fits this benchmark',
+          'add one to workloads/replay, or run on a GPU runner',
+        )
+      const { events, trial, warnings } = replayTrial(chosen, benchmark, new Date().toISOString())
+      return { runnerKind: 'fake', events, trial, telemetry: '', logTail: '', logs: '', warnings }
+    },
+  }
+}
+
+async function readRecordings(folder: string): Promise<readonly Recording[]> {
+  const files = (await readdir(folder)).filter((name) => name.endsWith('.json')).sort()
+  return Promise.all(
+    files.map(async (file) => {
+      const raw: unknown = JSON.parse(await readFile(path.join(folder, file), 'utf8'))
+      return { ...recordingSchema.parse(raw), file }
+    }),
+  )
+}

@@ -1,0 +1,77 @@
+/** Which variables of the host a workload sees: an allow-list, so that no token reaches code of a pull request. */
+
+import { looksSecret } from '../plan/environment-variables.ts'
+import type { HostEnvironment } from './event.ts'
+
+/**
+ * Names, and prefixes ending in `*`. A change can change numbers without changing any hash, so it bumps
+ * KEY_VERSION in hash/cache-key.ts; a test holds the list against a recorded copy.
+ */
+export const ALLOWED_VARIABLES: readonly string[] = [
+  'CC',
+  'CONDA_DEFAULT_ENV',
+  'CONDA_PREFIX',
+  'CUDA_VISIBLE_DEVICES',
+  'CXX',
+  'GOMP_CPU_AFFINITY',
+  'GPU_DEVICE_ORDINAL',
+  'HF_DATASETS_CACHE',
+  'HF_DATASETS_OFFLINE',
+  'HF_HOME',
+  'HF_HUB_CACHE',
+  'HF_HUB_OFFLINE',
+  'HOME',
+  'KMP_AFFINITY',
+  'LANG',
+  'LANGUAGE',
+  'LD_LIBRARY_PATH',
+  'LD_PRELOAD',
+  'LOGNAME',
+  'MKL_NUM_THREADS',
+  'OMP_NUM_THREADS',
+  'OPENBLAS_NUM_THREADS',
+  'PATH',
+  'PYTHONHASHSEED',
+  'PYTHONPATH',
+  // The runner finds processes that outlive a job by this one, and ends them.
+  'RUNNER_TRACKING_ID',
+  'SHELL',
+  'TERM',
+  'TMPDIR',
+  'TORCHINDUCTOR_CACHE_DIR',
+  'TORCH_HOME',
+  'TRANSFORMERS_CACHE',
+  'TRANSFORMERS_OFFLINE',
+  'TRITON_CACHE_DIR',
+  'TZ',
+  'USER',
+  'VIRTUAL_ENV',
+  'XDG_CACHE_HOME',
+  'AMD_*',
+  'HIPBLASLT_*',
+  'HIP_*',
+  'HSA_*',
+  'LC_*',
+  'MIOPEN_*',
+  'NCCL_*',
+  'PYTORCH_*',
+  'RCCL_*',
+  'ROCBLAS_*',
+  'ROCM_*',
+  'ROCR_*',
+  'TENSILE_*',
+]
+
+/** The host's variables that a workload may see; secret-looking values never pass. */
+export function workloadEnvironment(host: HostEnvironment): Record<string, string> {
+  const allowed = (name: string) =>
+    ALLOWED_VARIABLES.some((entry) =>
+      entry.endsWith('*') ? name.startsWith(entry.slice(0, -1)) : entry === name,
+    )
+  return Object.fromEntries(
+    Object.entries(host).filter(
+      (entry): entry is [string, string] =>
+        entry[1] !== undefined && allowed(entry[0]) && !looksSecret(entry[0], entry[1]),
+    ),
+  )
+}
