@@ -6,11 +6,15 @@ set -u -o pipefail
 
 fail() {
   printf 'bench_runner: %s\n' "$1" >&2
-  exit 64
+  exit "${2:-64}"
 }
 
+((BASH_VERSINFO[0] > 4 || (BASH_VERSINFO[0] == 4 && BASH_VERSINFO[1] >= 4))) ||
+  fail "BASH is too old: 4.4 or newer is needed, this is $BASH_VERSION"
+
+# No leading zero, which arithmetic would read as octal, and no more digits than arithmetic can hold.
 need_number() {
-  [[ ${!1} =~ ^[0-9]+$ ]] || fail "$1 must be a whole number, but is '${!1}'"
+  [[ ${!1} =~ ^(0|[1-9][0-9]{0,8})$ ]] || fail "$1 must be a whole number, but is '${!1}'"
 }
 
 WORKLOAD=${WORKLOAD:-}
@@ -25,6 +29,7 @@ KILL_GRACE_SECONDS=${KILL_GRACE_SECONDS:-10}
 
 [[ -n $WORKLOAD ]] || fail 'WORKLOAD is not set; give the path of the workload script'
 [[ -f $WORKLOAD ]] || fail "WORKLOAD names no file: '$WORKLOAD'"
+[[ -r $WORKLOAD ]] || fail "WORKLOAD cannot be read: '$WORKLOAD'"
 [[ -n $OUT_DIR ]] || fail 'OUT_DIR is not set; give a folder for the logs and results of this trial'
 [[ -n $STEPS ]] || fail 'STEPS is not set; give the number of measured steps'
 [[ -n $CONFIG_JSON ]] || fail 'CONFIG_JSON is not set; give the config as JSON, or the path of a file that holds it'
@@ -36,7 +41,8 @@ case ${PROFILE:-} in
   '' | off) ;;
   *) fail "PROFILE must be 'off': profiling slows the workload and is no part of a measured trial" ;;
 esac
-read -r -a launcher <<<"$LAUNCHER"
+launcher=()
+IFS=$' \t\n' read -r -d '' -a launcher <<<"$LAUNCHER" || true
 ((${#launcher[@]} > 0)) || fail 'LAUNCHER is blank; leave it unset for python3'
 command -v "${launcher[0]}" >/dev/null || fail "LAUNCHER cannot be found: '${launcher[0]}'"
 
@@ -46,14 +52,14 @@ for name in events.jsonl trial.json; do
   [[ ! -e $OUT_DIR/$name ]] || fail "OUT_DIR already holds $name; each trial needs a folder of its own"
 done
 
-case $CONFIG_JSON in
-  '{'*) printf '%s\n' "$CONFIG_JSON" >"$OUT_DIR/config.json" ;;
-  *)
-    [[ -f $CONFIG_JSON ]] || fail "CONFIG_JSON is neither a JSON object nor a file: '${CONFIG_JSON:0:200}'"
-    BENCH_CONFIG=$(cd "$(dirname "$CONFIG_JSON")" && pwd)/$(basename "$CONFIG_JSON")
-    ;;
-esac
-here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd) || fail 'the folder of this script cannot be entered'
+config=$OUT_DIR/config.json
+if [[ $CONFIG_JSON =~ ^[[:space:]]*\{ ]]; then
+  printf '%s\n' "$CONFIG_JSON" >"$config" || fail "OUT_DIR cannot be written: '$OUT_DIR'" 74
+else
+  [[ -f $CONFIG_JSON ]] || fail "CONFIG_JSON is neither a JSON object nor a file: '${CONFIG_JSON:0:200}'"
+  config=$(cd "$(dirname "$CONFIG_JSON")" && pwd)/$(basename "$CONFIG_JSON")
+fi
+protocol=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd) || fail 'the folder of this script cannot be entered'
 
 # A name that begins with a dash would be read as an option of the launcher.
 case $WORKLOAD in
@@ -61,142 +67,276 @@ case $WORKLOAD in
   *) script=./$WORKLOAD ;;
 esac
 
+# The user's own modules come before ours.
 workload_environment=(
-  "BENCH_CONFIG=${BENCH_CONFIG:-$OUT_DIR/config.json}"
+  "BENCH_CONFIG=$config"
   "BENCH_STEPS=$STEPS"
   "BENCH_WARMUP_STEPS=$WARMUP_STEPS"
   "BENCH_EVENTS=$OUT_DIR/events.jsonl"
-  "PYTHONPATH=$here/../workloads${PYTHONPATH:+:$PYTHONPATH}"
+  "PYTHONPATH=${PYTHONPATH:+$PYTHONPATH:}$protocol/workloads"
   PYTHONUNBUFFERED=1
   PYTHONDONTWRITEBYTECODE=1
 )
 own_variables=(-u WORKLOAD -u OUT_DIR -u STEPS -u WARMUP_STEPS -u CONFIG_JSON -u GPU_IDS -u PROFILE -u LAUNCHER
   -u TIMEOUT_SECONDS -u KILL_GRACE_SECONDS -u BENCH_SYSFS_ROOT)
-if [[ -n $GPU_IDS ]]; then
-  # ROCr counts before HIP does: a HIP list left in place would count again among the pinned ones.
+nvidia_uuid='^GPU-[0-9a-fA-F]{8}-([0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}(,|$)'
+if [[ $GPU_IDS =~ $nvidia_uuid ]]; then
+  workload_environment+=("CUDA_VISIBLE_DEVICES=$GPU_IDS")
+elif [[ -n $GPU_IDS ]]; then
+  # ROCr counts before HIP does: a list that HIP reads, left in place, would count again among the pinned ones.
   workload_environment+=("ROCR_VISIBLE_DEVICES=$GPU_IDS")
-  own_variables+=(-u HIP_VISIBLE_DEVICES -u GPU_DEVICE_ORDINAL)
+  own_variables+=(-u HIP_VISIBLE_DEVICES -u GPU_DEVICE_ORDINAL -u CUDA_VISIBLE_DEVICES)
 fi
 
-# Sets `time` to seconds since the epoch. Bash before 5 has no EPOCHREALTIME; its radix character follows the locale.
+# Sets `micros` to microseconds since the epoch. Bash before 5 has no EPOCHREALTIME; its point follows the locale.
 read_clock() {
-  time=${EPOCHREALTIME:-$(date +%s).0}
-  time=${time/,/.}
+  local now=${EPOCHREALTIME:-$(date +%s).000000}
+  micros=${now//[.,]/}
 }
 
-# Folders of the pinned AMD cards in sysfs, in PCI order, which is the order that ROCr numbers them in.
-pinned_cards() {
-  local root=${BENCH_SYSFS_ROOT:-/sys} device vendor line address
-  for device in "$root"/class/drm/card*/device; do
-    [[ -r $device/vendor && ${device%/device} != *-* ]] || continue
-    read -r vendor <"$device/vendor"
-    [[ $vendor == 0x1002 ]] || continue
-    address=
-    while read -r line; do
-      [[ $line != PCI_SLOT_NAME=* ]] || address=${line#PCI_SLOT_NAME=}
-    done <"$device/uevent"
-    printf '%s %s\n' "$address" "$device"
-  done | sort | {
-    local index=0
-    while read -r address device; do
-      [[ ,$GPU_IDS, != *,$index,* ]] || printf '%s %s\n' "${address:-unknown}" "$device"
-      index=$((index + 1))
-    done
-  }
+# Sets `iso` to ISO 8601 in UTC of a time in microseconds.
+write_time() {
+  local -x TZ=UTC
+  printf -v iso '%(%Y-%m-%dT%H:%M:%S)T.%03dZ' "$(($1 / 1000000))" "$(($1 / 1000 % 1000))"
+}
+
+# Sets `value` to the first line of a file, or to nothing. A copy may lack the line's end.
+line_of() {
+  value=
+  [[ ! -r $1 ]] || IFS= read -r value <"$1" || [[ -n $value ]] || value=
 }
 
 # Sets `value` to the whole number in a file, or to nothing.
-value_of() {
-  value=
-  [[ ! -r $1 ]] || read -r value <"$1" 2>/dev/null || value=
-  [[ $value =~ ^[0-9]+$ ]] || value=
+number_of() {
+  line_of "$1"
+  [[ $value =~ ^[0-9]{1,18}$ ]] || value=
 }
 
-# One line for each pinned card; an unreadable value stays empty. Builtins only: nothing is forked.
+# Sets `address` to the PCI address in a device's uevent, or to nothing.
+address_of() {
+  local line
+  address=
+  [[ -r $1/uevent ]] || return
+  while IFS= read -r line; do
+    [[ $line != PCI_SLOT_NAME=* ]] || address=${line#PCI_SLOT_NAME=}
+  done <"$1/uevent"
+}
+
+sysfs=${BENCH_SYSFS_ROOT:-/sys}
+
+# Fills `rocr_addresses` with the PCI address of each GPU in ROCr's order, which is the order of the kernel's
+# topology and not that of the bus. Like ROCr it leaves out GPUs whose render node was not passed in.
+read_topology() {
+  local folder=$sysfs/class/kfd/kfd/topology/nodes dri=/dev/dri index=0 key number
+  local simds minor domain location
+  [[ $sysfs == /sys ]] || dri=$sysfs/dev/dri
+  rocr_addresses=()
+  for (( ; ; index++)); do
+    [[ -d $folder/$index ]] || return
+    simds=0 minor=0 domain=0 location=0
+    [[ ! -r $folder/$index/properties ]] || while read -r key number; do
+      [[ $number =~ ^[0-9]{1,10}$ ]] || continue
+      case $key in
+        simd_count) simds=$number ;;
+        drm_render_minor) minor=$number ;;
+        domain) domain=$number ;;
+        location_id) location=$number ;;
+      esac
+    done <"$folder/$index/properties"
+    ((simds > 0)) || continue
+    ((minor == 0)) || [[ ! -d $dri || -e $dri/renderD$minor ]] || continue
+    # A partition's number stands in the function bits; the card that has the sensors is function 0.
+    printf -v address '%04x:%02x:%02x.0' "$domain" $((location >> 8 & 255)) $((location >> 3 & 31))
+    address_of_minor "$minor"
+    rocr_addresses+=("$address")
+  done
+}
+
+# Sets `address` to that of the render node when the kernel tells it, else leaves it as it is.
+address_of_minor() {
+  local known=$address
+  address_of "$sysfs/class/drm/renderD$1/device"
+  [[ -n $address ]] || address=$known
+}
+
+# Fills `cards` with 'address pinned folder' of the pinned AMD cards. When one of the ids cannot be found among
+# several cards, all of them are listed with a 0: the reader then knows that no row is proven to be ours.
+find_cards() {
+  local device id index found all=() addresses=() names=() pinned=()
+  cards=()
+  for device in "$sysfs"/class/drm/card*/device; do
+    [[ ${device%/device} != *-* ]] || continue
+    line_of "$device/vendor"
+    [[ $value == 0x1002 ]] || continue
+    address_of "$device"
+    line_of "$device/unique_id"
+    all+=("$device") addresses+=("${address:-unknown}") names+=("GPU-$value")
+  done
+  ((${#all[@]} > 0)) || return
+  if ((${#all[@]} == 1)); then
+    cards=("${addresses[0]} 1 ${all[0]}")
+    return
+  fi
+  read_topology
+  local sure=1
+  for id in ${GPU_IDS//,/ }; do
+    found=
+    for index in "${!all[@]}"; do
+      if [[ $id =~ ^[0-9]{1,4}$ ]]; then
+        [[ ${addresses[index]} == "${rocr_addresses[10#$id]:-none}" ]] || continue
+      else
+        [[ ${names[index]} == "$id" ]] || continue
+      fi
+      found=$index
+    done
+    if [[ -n $found ]]; then pinned[found]=1; else sure=0; fi
+  done
+  for index in "${!all[@]}"; do
+    if ((sure == 0)); then
+      cards+=("${addresses[index]} 0 ${all[index]}")
+    elif [[ -n ${pinned[index]:-} ]]; then
+      cards+=("${addresses[index]} 1 ${all[index]}")
+    fi
+  done
+}
+
+# One line for each card; an unreadable value stays empty. Builtins only: nothing is forked.
 sample() {
-  local index address device busy vram power file time value
+  local card address pinned device busy vram gtt power file value micros
   read_clock
-  for index in "${!cards[@]}"; do
-    address=${cards[index]%% *}
-    device=${cards[index]#* }
-    value_of "$device/gpu_busy_percent"
+  for card in "${cards[@]}"; do
+    address=${card%% *}
+    device=${card#* }
+    pinned=${device%% *}
+    device=${device#* }
+    number_of "$device/gpu_busy_percent"
     busy=$value
-    value_of "$device/mem_info_vram_used"
+    number_of "$device/mem_info_vram_used"
     vram=$value
+    number_of "$device/mem_info_gtt_used"
+    gtt=$value
     power=
     for file in "$device"/hwmon/hwmon*/power1_average "$device"/hwmon/hwmon*/power1_input; do
-      value_of "$file"
+      number_of "$file"
       [[ -z $value ]] || { power=$value && break; }
     done
-    printf '%s,%s,%s,%s,%s\n' "$time" "$address" "$busy" "$vram" "$power"
+    printf '%d.%06d,%s,%s,%s,%s,%s,%s\n' $((micros / 1000000)) $((micros % 1000000)) \
+      "$address" "$pinned" "$busy" "$vram" "$gtt" "$power"
   done >>"$OUT_DIR/telemetry.csv"
 }
 
-# Whether the process that started this script still lives: another one adopts the script when it dies.
-parent_lives() {
-  local stat
-  if [[ -r /proc/$main/stat ]]; then
-    read -r stat <"/proc/$main/stat"
-    stat=${stat##*) }
-    stat=${stat#* }
-    [[ ${stat%% *} == "$PPID" ]]
-  else
-    kill -0 "$PPID" 2>/dev/null
-  fi
+# Sets `parent` to the parent of a process, or to nothing when that cannot be known.
+parent_of() {
+  local line=
+  parent=
+  [[ ! -r /proc/$1/stat ]] || IFS= read -r line <"/proc/$1/stat" || line=
+  # The name between the parentheses may hold anything.
+  line=${line##*) }
+  line=${line#* }
+  parent=${line%% *}
 }
 
-# Once a second: the deadline, the parent, one sample.
+# Fills `left` with the living processes of the trial: its group, its session, and by their environment those
+# that left both (torchrun gives each worker a session of its own).
+find_left() {
+  local file line state group session
+  left=()
+  if [[ ! -r /proc/self/stat ]]; then
+    ! kill -0 -- "-$workload" 2>/dev/null || left=("-$workload")
+    return
+  fi
+  for file in /proc/[0-9]*/stat; do
+    line=
+    IFS= read -r line <"$file" || continue
+    line=${line##*) }
+    state=${line%% *}
+    line=${line#* * }
+    group=${line%% *}
+    line=${line#* }
+    session=${line%% *}
+    [[ $group == "$workload" || $session == "$workload" ]] || continue
+    # A zombie is dead; without an init in the container nobody may ever reap it.
+    [[ $state == [ZX] ]] || { file=${file%/stat} && left+=("${file#/proc/}"); }
+  done
+  while IFS= read -r file; do
+    file=${file%/environ}
+    left+=("${file#/proc/}")
+  done < <(grep -lsF -- "BENCH_EVENTS=$OUT_DIR/events.jsonl" /proc/[0-9]*/environ)
+} 2>/dev/null
+
+# SIGTERM to all that is left of the trial, SIGKILL to what outlives the grace in seconds; then waits for the end.
+stop_left() {
+  local grace=$1 waited=0 left
+  find_left
+  ((${#left[@]} > 0)) || return
+  kill -TERM -- "${left[@]}" 2>/dev/null
+  kill -CONT -- "${left[@]}" 2>/dev/null
+  for ((; ${#left[@]} > 0 && waited < grace * 10; waited++)); do
+    sleep 0.1
+    find_left
+  done
+  for ((waited = 0; ${#left[@]} > 0 && waited < 50; waited++)); do
+    kill -KILL -- "${left[@]}" 2>/dev/null
+    sleep 0.1
+    find_left
+  done
+}
+
+# Once a second: whether this script and its parent still live, the deadline, one sample.
 watch_over() {
   trap - TERM INT ALRM
-  local started=$SECONDS
+  renice -n 19 -p "$BASHPID"
+  local begun=$SECONDS rung='' parent
   while sleep 1; do
-    ((SECONDS - started < TIMEOUT_SECONDS)) || { kill -ALRM "$main" && return; }
-    parent_lives || { kill -TERM "$main" && return; }
+    parent_of "$BASHPID"
+    [[ -z $parent || $parent == "$main" ]] || { stop_left 2 && return; }
+    # Another process adopts this script when its parent dies.
+    parent_of "$main"
+    [[ -z $parent || $parent == "$PPID" ]] || kill -TERM "$main"
+    ((SECONDS - begun < TIMEOUT_SECONDS)) || [[ -n $rung ]] || { kill -ALRM "$main" && rung=1; }
     ((${#cards[@]} == 0)) || sample
   done
 }
 
-group_lives() { kill -0 -- "-$workload" 2>/dev/null; }
-
-# SIGTERM to the whole group, SIGKILL to what is left of it after the grace in seconds.
-stop_group() {
-  local grace=$1 waited=0
-  kill -TERM -- "-$workload" 2>/dev/null
-  kill -CONT -- "-$workload" 2>/dev/null
-  while group_lives && ((waited < grace * 10)); do
-    sleep 0.1
-    waited=$((waited + 1))
-  done
-  kill -KILL -- "-$workload" 2>/dev/null
-}
-
+# The shell reports a death by signal as 128 and its number; there are 64 signals, and exit codes above them.
 write_trial() {
-  local signal=null code=$1
-  ((code <= 128)) || signal=\"SIG$(kill -l $((code - 128)) 2>/dev/null || printf '%s' $((code - 128)))\"
-  printf '{"schema":1,"exit_code":%d,"signal":%s,"timed_out":%s,"cancelled":%s,"started_at":"%s","ended_at":"%s","seconds":%s}\n' \
-    "$code" "$signal" "$timed_out" "$cancelled" "$started_at" "$(date -u +%Y-%m-%dT%H:%M:%SZ)" "$2" \
+  local signal=null code=$1 name iso started_at
+  if ((code > 128 && code <= 192)); then
+    name=$(kill -l $((code - 128)) 2>/dev/null) && [[ -n $name ]] && signal=\"SIG${name#SIG}\"
+  fi
+  write_time "$2" && started_at=$iso
+  write_time "$3"
+  printf '{"schema":1,"exit_code":%d,"signal":%s,"timed_out":%s,"cancelled":%s,"started_at":"%s","ended_at":"%s","seconds":%d.%06d}\n' \
+    "$code" "$signal" "$timed_out" "$cancelled" "$started_at" "$iso" $((($3 - $2) / 1000000)) $((($3 - $2) % 1000000)) \
     >"$OUT_DIR/trial.json.part" && mv "$OUT_DIR/trial.json.part" "$OUT_DIR/trial.json"
 }
 
 main=$$
+workload=
 timed_out=false
 cancelled=false
 interrupted=
-trap 'timed_out=true; interrupted=1' ALRM
-trap 'cancelled=true; interrupted=1' TERM INT
+
+# Called by the traps. Stops at once, as a flag alone could be raised just before a `wait` that then would not return.
+# shellcheck disable=SC2329
+interrupt() {
+  interrupted=1
+  [[ -z $workload ]] || stop_left "$KILL_GRACE_SECONDS"
+}
+trap 'timed_out=true; interrupt' ALRM
+trap 'cancelled=true; interrupt' TERM INT
 
 cards=()
 if [[ -n $GPU_IDS ]]; then
-  while read -r card; do cards+=("$card"); done < <(pinned_cards)
-  printf 'time_s,card,busy_pct,vram_used_bytes,power_uw\n' >"$OUT_DIR/telemetry.csv"
+  find_cards
+  printf 'time_s,card,pinned,busy_pct,vram_used_bytes,gtt_used_bytes,power_uw\n' >"$OUT_DIR/telemetry.csv"
   ((${#cards[@]} == 0)) || sample
 fi
 
 # With job control each background job leads a process group of its own, which can be stopped as one.
 set -m
-started_at=$(date -u +%Y-%m-%dT%H:%M:%SZ)
 read_clock
-started=$time
+started=$micros
 env "${own_variables[@]}" "${workload_environment[@]}" "${launcher[@]}" "$script" \
   </dev/null >"$OUT_DIR/stdout.log" 2>"$OUT_DIR/stderr.log" &
 workload=$!
@@ -204,10 +344,12 @@ watch_over </dev/null >/dev/null 2>&1 &
 watcher=$!
 disown "$watcher"
 set +m
+# A signal may have come before there was anything to stop.
+[[ -z $interrupted ]] || stop_left "$KILL_GRACE_SECONDS"
 
 code=
 while :; do
-  [[ -z $interrupted ]] || { interrupted= && stop_group "$KILL_GRACE_SECONDS"; }
+  interrupted=
   wait "$workload" 2>/dev/null
   status=$?
   # A second wait for a job whose status is known says 127.
@@ -215,11 +357,11 @@ while :; do
   [[ -n $interrupted ]] || break
 done
 read_clock
+ended=$micros
 kill -KILL -- "-$watcher" 2>/dev/null
 # What the workload left running would disturb the next trial.
-! group_lives || stop_group 1
+stop_left 1
 
-seconds=$(awk -v a="$started" -v b="$time" 'BEGIN { printf "%.6f", b - a }')
-write_trial "$code" "$seconds" || fail "OUT_DIR cannot be written: '$OUT_DIR'"
+write_trial "$code" "$started" "$ended" || fail "OUT_DIR cannot be written: '$OUT_DIR'" 74
 [[ $cancelled == false ]] || exit 143
 exit 0

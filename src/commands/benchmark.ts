@@ -69,7 +69,6 @@ export async function runBenchmark(
       baseline: baseline.measurement,
       identical,
       minEffect: plan.minEffect,
-      now: world.clock.now(),
     })
     return {
       ...common,
@@ -135,7 +134,6 @@ export async function runBenchmark(
     identical: false,
     sameInputs: identical,
     minEffect: plan.minEffect,
-    now: world.clock.now(),
   })
   return {
     ...common,

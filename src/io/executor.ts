@@ -56,7 +56,7 @@ async function runScript(
   folder: string,
   config: string,
 ): Promise<Ended> {
-  const sysfs = setting.hostEnv.ROCM_BENCH_SYSFS_ROOT
+  const hostRoot = setting.hostEnv.ROCM_BENCH_HOST_ROOT
   const timeoutSeconds = Math.ceil(setting.timeoutMinutes * 60)
   const child = spawn('bash', [path.join(setting.actionRoot, 'runner', 'bench_runner.sh')], {
     cwd: setting.workspace,
@@ -72,7 +72,7 @@ async function runScript(
       GPU_IDS: gpuIds.join(','),
       TIMEOUT_SECONDS: String(timeoutSeconds),
       KILL_GRACE_SECONDS: String(KILL_GRACE_SECONDS),
-      ...(sysfs && { BENCH_SYSFS_ROOT: sysfs }),
+      ...(hostRoot && { BENCH_SYSFS_ROOT: path.join(hostRoot, 'sys') }),
     },
   })
   const followers = ['stdout.log', 'stderr.log'].map((name) =>

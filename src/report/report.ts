@@ -89,3 +89,46 @@ export type Report = {
   /** Warnings that belong to no single benchmark. */
   readonly warnings: readonly Warning[]
 }
+
+/**
+ * The step's outputs (design section 8): plain text, numbers in full precision, absent values empty. The flat
+ * ones speak of the first benchmark, `metrics` of all.
+ */
+export function flatOutputs(
+  report: Report,
+  reportFile: string | undefined,
+  commentUrl: string | undefined,
+): Readonly<Record<string, string>> {
+  const first = report.entries[0]
+  const gating = first?.comparisons.find((comparison) => comparison.gating)
+  const text = (value: number | undefined) => (value === undefined ? '' : String(value))
+  return {
+    hash: first?.hash ?? '',
+    'cache-hit': String(first?.cacheHit ?? false),
+    'cache-key': first?.cacheKey ?? '',
+    'runner-kind': first?.runnerKind ?? '',
+    verdict: report.verdict,
+    'tokens-per-sec': text(first?.metrics?.tokens_per_sec),
+    'step-time-ms': text(first?.metrics?.step_time_ms),
+    'mfu-pct': text(first?.metrics?.mfu_pct),
+    'hbm-peak-gb': text(first?.metrics?.hbm_peak_gb),
+    'hbm-avg-gb': text(first?.metrics?.hbm_avg_gb),
+    'gpu-util-pct': text(first?.metrics?.gpu_util_pct),
+    'power-avg-w': text(first?.metrics?.power_avg_w),
+    'change-pct': text(gating?.change?.changePct),
+    'baseline-source': first?.baseline.source ?? 'none',
+    saved: String(first?.saved ?? false),
+    metrics: JSON.stringify(
+      report.entries.map(({ benchmark, verdict, reason, hash, metrics, comparisons }) => ({
+        benchmark,
+        verdict,
+        reason,
+        hash,
+        metrics: metrics ?? null,
+        comparisons,
+      })),
+    ),
+    'report-file': reportFile ?? '',
+    'comment-url': commentUrl ?? '',
+  }
+}

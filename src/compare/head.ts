@@ -1,0 +1,110 @@
+/** The head of one benchmark against its baseline → comparisons, verdict and one sentence why. */
+
+import { METRICS } from '../measure/metrics.ts'
+import type { Measurement } from '../measure/result.ts'
+import { compareCached, gatingMetric, metricOf } from './cached.ts'
+import { environmentObstacle, headDoubt, judgeable, MIN_STEPS } from './comparable.ts'
+import type { Comparison, Verdict } from './comparison.ts'
+import { entryVerdict } from './verdict.ts'
+
+export type Judged = {
+  readonly comparisons: readonly Comparison[]
+  readonly verdict: Verdict
+  /** One plain sentence without a full stop, for people. */
+  readonly reason: string
+}
+
+export type Sides = {
+  /** Absent when nothing had to be run and nothing is cached. */
+  readonly head: Measurement | undefined
+  readonly baseline: Measurement | undefined
+  /** The base's inputs are the head's, and nothing was measured again. */
+  readonly identical: boolean
+  /** The base's inputs are the head's, and it was measured again all the same. */
+  readonly sameInputs?: boolean
+  /** Smallest change that matters, as a fraction. */
+  readonly minEffect: number
+}
+
+/** Judges one benchmark. Never throws: what cannot be judged has a verdict that says so. */
+export function compareHead(sides: Sides): Judged {
+  const { head, baseline, identical, minEffect } = sides
+  if (identical)
+    return unjudged(sides, 'unchanged', 'identical inputs: nothing that this benchmark depends on changed')
+  if (head === undefined) return unjudged(sides, 'no-baseline', 'there is no measurement of this change')
+  const doubt = headDoubt(head)
+  if (doubt !== undefined) return unjudged(sides, 'invalid', doubt)
+  if (baseline === undefined)
+    return unjudged(
+      sides,
+      'no-baseline',
+      'nothing comparable is cached for the base commit; a run on the base branch makes the baseline',
+    )
+  const obstacle = environmentObstacle(baseline, head)
+  if (obstacle !== '')
+    return unjudged(sides, 'no-baseline', `the baseline is of another environment (${obstacle})`)
+  if (judgeable(baseline).length === 0)
+    return unjudged(sides, 'no-baseline', `no run of the baseline has ${MIN_STEPS} usable steps`)
+  const comparisons = compareCached(baseline, head, minEffect)
+  const verdict = entryVerdict(comparisons)
+  return { comparisons, verdict, reason: reasonOf(comparisons, verdict, sides.sameInputs ?? false) }
+}
+
+/** Comparisons that only show the head's numbers, when there are any. */
+function unjudged({ head, minEffect }: Sides, verdict: Verdict, reason: string): Judged {
+  const trial = head?.runs.at(-1)?.trials.at(-1)
+  if (head === undefined || trial === undefined) return { comparisons: [], verdict, reason }
+  const gating = gatingMetric([trial])
+  const comparisons = METRICS.flatMap((metric): readonly Comparison[] => {
+    const value = metricOf(trial, metric.name)
+    if (!('better' in metric) || value === undefined) return []
+    return [
+      {
+        metric: metric.name,
+        unit: metric.unit,
+        better: metric.better,
+        gating: metric.name === gating,
+        head: value,
+        baseRuns: 0,
+        headRuns: head.runs.length,
+        minEffect,
+        verdict,
+        reasons: [],
+        warnings: [],
+      },
+    ]
+  })
+  return { comparisons, verdict, reason }
+}
+
+function reasonOf(comparisons: readonly Comparison[], verdict: Verdict, sameInputs: boolean): string {
+  const gating = comparisons.find((comparison) => comparison.gating)
+  const change = gating?.change
+  if (gating === undefined || change === undefined) return 'no metric can be judged'
+  const label = METRICS.find((metric) => metric.name === gating.metric)?.label ?? gating.metric
+  const interval = `${Math.round(change.confidence * 100)} % interval ${signed(change.loPct)} to ${signed(change.hiPct)} %`
+  const moved = `${label} ${signed(change.changePct)} % (${interval})`
+  const effect = `${Number((gating.minEffect * 100).toFixed(3))} %`
+  switch (verdict) {
+    case 'unchanged':
+      return `${moved}: no change of ${effect} or more`
+    case 'regression':
+    case 'improvement':
+      return sameInputs
+        ? `${moved}: the inputs are identical, so the environment changed and not the code`
+        : `${moved}: more than the ${effect} that matter`
+    case 'inconclusive':
+      return `${moved}: the interval is too wide to tell whether ${effect} changed`
+    case 'invalid':
+      return `${moved}: ${gating.reasons[0] ?? 'it may not be judged'}`
+    case 'no-baseline':
+      return 'no metric can be judged'
+  }
+}
+
+/** One decimal and a real minus sign, as people read it. */
+function signed(percent: number): string {
+  const text = Math.abs(percent).toFixed(1)
+  if (text === '0.0') return '±0.0'
+  return `${percent < 0 ? '−' : '+'}${text}`
+}

@@ -1,0 +1,163 @@
+/** The folded parts of one benchmark's report: how it was judged, what changed, what it rests on. */
+
+import { canonicalJson } from '../hash/hash.ts'
+import type { EnvironmentParts } from '../measure/environment.ts'
+import { keptSteps, METRICS } from '../measure/metrics.ts'
+import type { Measurement } from '../measure/result.ts'
+import { block, code, details, join, lineChart, list, type Markdown, md, prose, table } from './markdown.ts'
+import { formatNumber } from './numbers.ts'
+import type { ReportEntry } from './report.ts'
+
+/** One part of a report that can be left out when there is no room; the lowest priority goes first. */
+export type Section = { readonly text: Markdown; readonly priority: number }
+
+/** How much room a channel has. */
+export type Room = { readonly open: boolean; readonly logCharacters: number; readonly charts: boolean }
+
+/** The parts of one benchmark in the order in which they are shown. */
+export function entrySections(entry: ReportEntry, room: Room): readonly Section[] {
+  const folded = (title: Markdown, body: Markdown, priority: number): Section => ({
+    text: details(title, body, room.open),
+    priority,
+  })
+  const name = code(entry.benchmark, 100)
+  const sections: Section[] = []
+  if (entry.failure)
+    sections.push(
+      folded(
+        md`Last lines of the log of ${name}`,
+        join(
+          [
+            block(entry.failure.logTail || '(the workload printed nothing)', room.logCharacters),
+            entry.failure.logs
+              ? md`The whole logs are on the runner, in ${code(entry.failure.logs)}.`
+              : undefined,
+          ],
+          '\n\n',
+        ),
+        90,
+      ),
+    )
+  const chart = room.charts ? entryChart(entry) : undefined
+  if (chart) sections.push({ text: chart, priority: 20 })
+  sections.push(folded(md`How ${name} was judged`, list(judgement(entry)), 70))
+  const changed = changes(entry)
+  if (changed) sections.push(folded(md`What changed for ${name}`, changed, 80))
+  sections.push(folded(md`Key components of ${name}`, components(entry), 50))
+  sections.push(folded(md`Environment of ${name}`, environment(entry), 40))
+  const metrics = otherMetrics(entry)
+  if (metrics) sections.push(folded(md`All metrics of ${name}`, metrics, 30))
+  return sections
+}
+
+function judgement(entry: ReportEntry): readonly Markdown[] {
+  const { baseline, measurement } = entry
+  const gating = entry.comparisons.find((comparison) => comparison.gating)
+  const items: Markdown[] = [headSource(entry)]
+  if (measurement) items.push(md`Runs known of these inputs in this environment: ${measurement.runs.length}.`)
+  items.push(
+    baseline.commit === undefined
+      ? md`Base: ${prose(baseline.chosenBy)}.`
+      : md`Base: ${code(baseline.commit.slice(0, 12))}, ${prose(baseline.chosenBy)}.`,
+  )
+  if (baseline.cacheKey !== undefined) {
+    const trust = baseline.trust === 'verified' ? md`verified` : md`**unverified**`
+    items.push(md`Baseline: ${code(baseline.cacheKey)}, ${trust}: ${prose(baseline.trustReason ?? '')}.`)
+  }
+  if (gating?.change) {
+    const { confidence, resolutionPct } = gating.change
+    items.push(
+      md`Interval: ${Math.round(confidence * 100)} %, from ${gating.baseRuns} processes of the base and ${gating.headRuns} of the head. It could have seen changes above ${prose(formatNumber(resolutionPct))} %.`,
+    )
+  }
+  for (const comparison of entry.comparisons.filter((each) => each.gating))
+    for (const reason of comparison.reasons) items.push(md`${prose(reason)}.`)
+  return items
+}
+
+function headSource(entry: ReportEntry): Markdown {
+  switch (entry.source) {
+    case 'measured':
+      return entry.saved
+        ? md`Measured now and saved as ${code(entry.cacheKey)}.`
+        : md`Measured now, not saved.`
+    case 'cached':
+      return entry.cacheHit
+        ? md`Restored from ${code(entry.cacheKey)}; nothing was run.`
+        : md`Nothing was run, and nothing is cached for these inputs.`
+    case 'replayed':
+      return md`Replayed from a recording; nothing was measured.`
+    case 'failed':
+      return md`The workload failed; nothing was saved.`
+  }
+}
+
+function changes(entry: ReportEntry): Markdown | undefined {
+  const rows = (list: ReportEntry['changes']) =>
+    list.map((change) => [code(change.component), code(change.from), code(change.to)])
+  const head = [md`Component`, md`Base`, md`Head`]
+  const parts = [
+    entry.changes.length > 0 ? table(head, rows(entry.changes)) : undefined,
+    entry.miss ? md`Cache miss: ${prose(entry.miss.reason)}.` : undefined,
+    entry.contextChanges.length > 0
+      ? md`The environments differ in parts that do not forbid a comparison:\n\n${table(head, rows(entry.contextChanges))}`
+      : undefined,
+  ]
+  return parts.every((part) => part === undefined) ? undefined : join(parts, '\n\n')
+}
+
+function components(entry: ReportEntry): Markdown {
+  const { components: parts, hash } = entry
+  const rows: readonly (readonly [Markdown, string | undefined])[] = [
+    [md`hash`, hash],
+    [md`config`, canonicalJson(parts.config)],
+    [md`workload script`, parts.workload_script_sha],
+    [md`ROCm image tag`, parts.rocm_image_tag],
+    [md`runner script`, parts.runner_script_sha],
+    [md`steps`, String(parts.steps)],
+    [md`warm-up steps`, String(parts.warmup_steps)],
+    [md`files`, parts.files],
+    [md`command`, parts.command],
+  ]
+  return table(
+    [md`Component`, md`Value`],
+    rows.flatMap(([name, value]) => (value === undefined ? [] : [[name, code(value, 2000)]])),
+  )
+}
+
+function environment(entry: ReportEntry): Markdown {
+  const rows = (parts: EnvironmentParts, kind: Markdown) =>
+    Object.entries(parts).map(([name, value]) => [code(name), code(String(value)), kind])
+  const { comparable, context, digest } = entry.environment
+  const all = [...rows(comparable, md`must be equal`), ...rows(context, md`noted`)]
+  return md`Digest ${code(digest.slice(0, 12))}; results of another digest are never compared.\n\n${table([md`Part`, md`Value`, md``], all)}`
+}
+
+function otherMetrics(entry: ReportEntry): Markdown | undefined {
+  const { metrics } = entry
+  if (metrics === undefined) return undefined
+  const rows = METRICS.flatMap((metric) => {
+    const value = metrics[metric.name]
+    return value === undefined ? [] : [[prose(metric.label), prose(`${formatNumber(value)} ${metric.unit}`)]]
+  })
+  return table([md`Metric`, md`Newest run`], rows)
+}
+
+/** One point for each process known, the base's first; numbers only, so nothing in it has to be escaped. */
+function entryChart(entry: ReportEntry): Markdown | undefined {
+  const same = entry.baseline.source === 'identical'
+  const base = entry.baseline.measurement && !same ? points(entry.baseline.measurement) : []
+  const head = entry.measurement ? points(entry.measurement) : []
+  const title =
+    base.length > 0 ? md`step time: base, then head (last ${head.length})` : md`step time of each process`
+  return lineChart(title, md`ms`, [...base, ...head])
+}
+
+function points(measurement: Measurement): readonly number[] {
+  return measurement.runs
+    .flatMap((run) => run.trials)
+    .map(({ samples }) => {
+      const { seconds, count } = keptSteps(samples)
+      return (seconds / count) * 1000
+    })
+}
