@@ -67,6 +67,7 @@ export async function runBenchmark(
     const judged = compareHead({
       head: hit?.measurement,
       baseline: baseline.measurement,
+      missing: whyMissing(base, baseSide.warnings),
       identical,
       minEffect: plan.minEffect,
     })
@@ -124,13 +125,14 @@ export async function runBenchmark(
   }
   const kept: Kept = await keepRun(plan, made.run, identity, known, world.results)
   if (kept.saved)
-    world.log.info(`${benchmark.name}: saved as ${kept.key} (${kept.measurement.runs.length} runs)`)
+    world.log.info(`${benchmark.name}: saved as ${kept.key}, runs in it: ${kept.measurement.runs.length}`)
   const sides = { hash, baseHash: baseSide.hash, environmentDigest, known, measured: true }
   const { baseline, warnings: baselineWarnings } = await findBaseline(plan, base, sides, world.results)
   const judged = compareHead({
     // With identical inputs the earlier runs are the baseline, so only the new run is the head.
     head: identical ? { ...kept.measurement, runs: kept.measurement.runs.slice(-1) } : kept.measurement,
     baseline: baseline.measurement,
+    missing: whyMissing(base, baseSide.warnings),
     identical: false,
     sameInputs: identical,
     minEffect: plan.minEffect,
@@ -168,6 +170,14 @@ async function readBaseSide(benchmark: Benchmark, base: BaseCommit, world: World
     components: shown(inputs.components),
     warnings: inputs.warnings,
   }
+}
+
+function whyMissing(base: BaseCommit, warnings: readonly Warning[]): string {
+  if (base.kind === 'unavailable') return `there is no commit to compare with: ${base.chosenBy}`
+  const at = `${base.chosenBy}, ${base.commit.slice(0, 12)}`
+  const [unreadable] = warnings
+  if (unreadable) return `the base (${at}) has no such benchmark: ${unreadable.message}`
+  return `nothing comparable is cached for the base (${at}); a run there makes the baseline`
 }
 
 /** Components as caches and people may see them; the hash is made of the unredacted ones. */

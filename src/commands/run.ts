@@ -2,8 +2,10 @@
 
 import { decideGate, joinVerdicts } from '../compare/verdict.ts'
 import type { Plan } from '../plan/plan.ts'
-import type { BaseCommit, World } from '../ports.ts'
-import type { Report } from '../report/report.ts'
+import type { BaseCommit, Log, World } from '../ports.ts'
+import { formatNumber } from '../report/numbers.ts'
+import type { Report, ReportEntry } from '../report/report.ts'
+import { metricLabel } from '../report/table.ts'
 import { runBenchmark } from './benchmark.ts'
 
 /** Runs every benchmark of the plan. A benchmark that fails is an entry; the others go on. */
@@ -14,8 +16,11 @@ export async function runPlan(plan: Plan, world: World): Promise<Report> {
     ...(base.kind === 'found' ? base.warnings : base.warning ? [base.warning] : []),
   ]
   const entries = []
-  for (const benchmark of plan.benchmarks)
-    entries.push(await runBenchmark(plan, benchmark, base, facts, world))
+  for (const benchmark of plan.benchmarks) {
+    const entry = await runBenchmark(plan, benchmark, base, facts, world)
+    tell(entry, world.log)
+    entries.push(entry)
+  }
   const verdict = joinVerdicts(entries.map((entry) => entry.verdict))
   return {
     schema: 1,
@@ -38,6 +43,22 @@ export async function runPlan(plan: Plan, world: World): Promise<Report> {
     ),
     warnings,
   }
+}
+
+/** What a person who has only the log wants to know. */
+function tell(entry: ReportEntry, log: Log): void {
+  const { benchmark, comparisons, verdict, reason, failure } = entry
+  for (const { metric, unit, base, head } of comparisons) {
+    const value = (number: number | undefined) =>
+      number === undefined ? 'none' : `${formatNumber(number)} ${unit}`
+    log.info(`${benchmark}: ${metricLabel(metric)} base ${value(base)}, head ${value(head)}`)
+  }
+  log.info(
+    `${benchmark}: ${failure ? `failed, ${failure.message} (${failure.hint})` : `${verdict}, ${reason}`}`,
+  )
+  if (!failure) return
+  log.workload(failure.logTail.split('\n'))
+  if (failure.logs) log.info(`${benchmark}: the whole logs are in ${failure.logs}`)
 }
 
 async function baseCommit(plan: Plan, world: World): Promise<BaseCommit> {

@@ -18,6 +18,8 @@ export type Sides = {
   /** Absent when nothing had to be run and nothing is cached. */
   readonly head: Measurement | undefined
   readonly baseline: Measurement | undefined
+  /** Why there is no baseline, said when there is none. */
+  readonly missing: string
   /** The base's inputs are the head's, and nothing was measured again. */
   readonly identical: boolean
   /** The base's inputs are the head's, and it was measured again all the same. */
@@ -34,12 +36,7 @@ export function compareHead(sides: Sides): Judged {
   if (head === undefined) return unjudged(sides, 'no-baseline', 'there is no measurement of this change')
   const doubt = headDoubt(head)
   if (doubt !== undefined) return unjudged(sides, 'invalid', doubt)
-  if (baseline === undefined)
-    return unjudged(
-      sides,
-      'no-baseline',
-      'nothing comparable is cached for the base commit; a run on the base branch makes the baseline',
-    )
+  if (baseline === undefined) return unjudged(sides, 'no-baseline', sides.missing)
   const obstacle = environmentObstacle(baseline, head)
   if (obstacle !== '')
     return unjudged(sides, 'no-baseline', `the baseline is of another environment (${obstacle})`)

@@ -34,7 +34,7 @@ export function join(
 export function prose(text: string, max = 2000): Markdown {
   const pieces = oneLine(text, max).split(/(`[^`]+`)/)
   const shown = pieces.map((piece) => (/^`[^`]+`$/.test(piece) ? code(piece.slice(1, -1)) : escaped(piece)))
-  return trusted(shown.join('').replace(/^([-+=]|\d+(?=[.)]))/, '\\$1'))
+  return trusted(shown.join('').replace(/^([-+=](?=\s|$)|(?<=^\d{1,9})[.)](?=\s|$))/, '\\$1'))
 }
 
 /** A foreign value as inline code: GitHub reads no mention, reference or markup inside it. Fits a table. */

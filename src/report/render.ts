@@ -102,7 +102,7 @@ function top(report: Report): Markdown {
   return join(
     [
       md`### ${headline(report)}`,
-      prose(`${worst(report)?.reason ?? 'No benchmark was run'}.`),
+      prose(sentence(worst(report)?.reason ?? 'no benchmark was run')),
       nextStep(report),
       table(
         heads,
@@ -112,6 +112,10 @@ function top(report: Report): Markdown {
     ],
     '\n\n',
   )
+}
+
+function sentence(text: string): string {
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`
 }
 
 /** The entry that the report's first words are about. */

@@ -73,15 +73,21 @@ describe('cachedInterval', () => {
 
   it('shifting both sides alike (scaling the times) changes nothing', () => {
     fc.assert(
-      fc.property(group, group, sd, fc.double({ min: -5, max: 5, noNaN: true }), (a, b, environmentSd, by) => {
-        const moved = (values: readonly number[]) => values.map((value) => value + by)
-        const [was, is] = [
-          cachedInterval(a, b, environmentSd),
-          cachedInterval(moved(a), moved(b), environmentSd),
-        ]
-        expect(is.lo).toBeCloseTo(was.lo, 8)
-        expect(is.hi).toBeCloseTo(was.hi, 8)
-      }),
+      fc.property(
+        group,
+        group,
+        sd,
+        fc.double({ min: -5, max: 5, noNaN: true }),
+        (a, b, environmentSd, by) => {
+          const moved = (values: readonly number[]) => values.map((value) => value + by)
+          const [was, is] = [
+            cachedInterval(a, b, environmentSd),
+            cachedInterval(moved(a), moved(b), environmentSd),
+          ]
+          expect(is.lo).toBeCloseTo(was.lo, 8)
+          expect(is.hi).toBeCloseTo(was.hi, 8)
+        },
+      ),
     )
   })
 

@@ -46,12 +46,9 @@ const gpuSchema = z.object({
   driver: cells('version', 'driver_version').catch({}),
   board: cells('product_name', 'product_serial').catch({}),
   vram: cells('size').catch({}),
-  partition: cells(
-    'compute_partition',
-    'accelerator_partition',
-    'memory_partition',
-    'partition_id',
-  ).catch({}),
+  partition: cells('compute_partition', 'accelerator_partition', 'memory_partition', 'partition_id').catch(
+    {},
+  ),
 })
 
 // 6.x prints a list, AMDSMI 26 an object with `gpu_data`; CPU entries of an APU stand in the same list.
