@@ -94,6 +94,19 @@ read_clock() {
   micros=${now//[.,]/}
 }
 
+# Sets `ticks` to microseconds on a clock that nobody sets; where there is none, the one above has to do.
+read_ticks() {
+  local up=
+  [[ ! -r /proc/uptime ]] || read -r up _ </proc/uptime || up=
+  if [[ $up =~ ^[0-9]+\.[0-9][0-9]$ ]]; then
+    ticks=${up/./}0000
+    return
+  fi
+  local micros
+  read_clock
+  ticks=$micros
+}
+
 # Sets `iso` to ISO 8601 in UTC of a time in microseconds.
 write_time() {
   local -x TZ=UTC
@@ -284,7 +297,7 @@ stop_left() {
 
 # Once a second: whether this script and its parent still live, the deadline, one sample.
 watch_over() {
-  trap - TERM INT ALRM
+  trap - TERM INT HUP ALRM
   renice -n 19 -p "$BASHPID"
   local begun=$SECONDS rung='' parent
   while sleep 1; do
@@ -304,10 +317,10 @@ write_trial() {
   if ((code > 128 && code <= 192)); then
     name=$(kill -l $((code - 128)) 2>/dev/null) && [[ -n $name ]] && signal=\"SIG${name#SIG}\"
   fi
-  write_time "$2" && started_at=$iso
-  write_time "$3"
+  write_time "$started" && started_at=$iso
+  write_time "$micros"
   printf '{"schema":1,"exit_code":%d,"signal":%s,"timed_out":%s,"cancelled":%s,"started_at":"%s","ended_at":"%s","seconds":%d.%06d}\n' \
-    "$code" "$signal" "$timed_out" "$cancelled" "$started_at" "$iso" $((($3 - $2) / 1000000)) $((($3 - $2) % 1000000)) \
+    "$code" "$signal" "$timed_out" "$cancelled" "$started_at" "$iso" $((took / 1000000)) $((took % 1000000)) \
     >"$OUT_DIR/trial.json.part" && mv "$OUT_DIR/trial.json.part" "$OUT_DIR/trial.json"
 }
 
@@ -316,15 +329,17 @@ workload=
 timed_out=false
 cancelled=false
 interrupted=
+stopping=
 
 # Called by the traps. Stops at once, as a flag alone could be raised just before a `wait` that then would not return.
 # shellcheck disable=SC2329
 interrupt() {
   interrupted=1
-  [[ -z $workload ]] || stop_left "$KILL_GRACE_SECONDS"
+  # A signal sent again must not begin the grace again.
+  [[ -z $workload || -n $stopping ]] || { stopping=1 && stop_left "$KILL_GRACE_SECONDS"; }
 }
-trap 'timed_out=true; interrupt' ALRM
-trap 'cancelled=true; interrupt' TERM INT
+trap '[[ -n $stopping ]] || timed_out=true; interrupt' ALRM
+trap '[[ -n $stopping ]] || cancelled=true; interrupt' TERM INT HUP
 
 cards=()
 if [[ -n $GPU_IDS ]]; then
@@ -337,6 +352,8 @@ fi
 set -m
 read_clock
 started=$micros
+read_ticks
+begun=$ticks
 env "${own_variables[@]}" "${workload_environment[@]}" "${launcher[@]}" "$script" \
   </dev/null >"$OUT_DIR/stdout.log" 2>"$OUT_DIR/stderr.log" &
 workload=$!
@@ -345,7 +362,7 @@ watcher=$!
 disown "$watcher"
 set +m
 # A signal may have come before there was anything to stop.
-[[ -z $interrupted ]] || stop_left "$KILL_GRACE_SECONDS"
+[[ -z $interrupted ]] || interrupt
 
 code=
 while :; do
@@ -356,12 +373,13 @@ while :; do
   [[ -n $code && $status -eq 127 ]] || code=$status
   [[ -n $interrupted ]] || break
 done
+read_ticks
+took=$((ticks > begun ? ticks - begun : 0))
 read_clock
-ended=$micros
 kill -KILL -- "-$watcher" 2>/dev/null
 # What the workload left running would disturb the next trial.
 stop_left 1
 
-write_trial "$code" "$started" "$ended" || fail "OUT_DIR cannot be written: '$OUT_DIR'" 74
+write_trial "$code" || fail "OUT_DIR cannot be written: '$OUT_DIR'" 74
 [[ $cancelled == false ]] || exit 143
 exit 0

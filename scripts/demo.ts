@@ -62,6 +62,7 @@ async function main(): Promise<void> {
   expect(identical.outputs.verdict === 'unchanged', 'the verdict is unchanged, and no trial ran')
 
   title(5, 'The nightly job measures again, although nothing changed.')
+  await repo.checkout('main')
   const nightly = scheduleEvent({ repository: github.repository, sha: await repo.head() })
   const rerun = await play(stage, nightly, { 'force-rerun': 'true', 'fail-on': 'none' })
   expect((await runsIn(rerun)) === 2, 'the entry now holds two runs')

@@ -1,22 +1,34 @@
-"""Reports the steps of a benchmark, as JSON lines, to whoever started it. Standard library only.
+"""Reports the steps of a benchmark, as JSON lines, to whoever started it. Standard library only, Python 3.9 or newer.
 
 Three lines make a training loop a workload:
 
     from bench_protocol import Bench
 
-    with Bench(framework="torch 2.9.1+rocm7.0") as bench:
+    with Bench(framework=f"torch {torch.__version__}") as bench:
         for step in bench.steps():
             loss = train_one_step()
             step.tokens(batch_size * seq_len)
+
+A loop that somebody else turns, such as one over a data loader, times each step by itself:
+
+    with Bench() as bench:
+        for batch in loader:
+            with bench.step() as step:
+                loss = train_one_step(batch)
+                step.tokens(batch["attention_mask"].sum().item())
+            if bench.done:
+                break
 
 The protocol is described in docs/protocol.md.
 """
 
 import json
 import math
+import numbers
 import os
 import sys
 import time
+from contextlib import contextmanager
 from typing import Any, Dict, Iterator, Optional
 
 SCHEMA = 1
@@ -36,13 +48,24 @@ def _count(name: str, least: int) -> int:
     return int(text)
 
 
+def _number(what: str, value: Any, wanted: str = "a finite number") -> Any:
+    """The value as a plain number: NumPy's scalars are numbers too, but json cannot write them."""
+    if isinstance(value, numbers.Real) and not isinstance(value, bool) and math.isfinite(value):
+        return int(value) if isinstance(value, numbers.Integral) else float(value)
+    hint = "; call .item() on a tensor first" if hasattr(value, "item") else ""
+    raise ProtocolError(f"{what} must be {wanted}, but is {value!r}{hint}")
+
+
 def load_config() -> Dict[str, Any]:
     """The benchmark's config, defaults filled: the JSON object in the file that BENCH_CONFIG names."""
     path = os.environ.get("BENCH_CONFIG", "")
     if not path:
         raise ProtocolError("BENCH_CONFIG is not set; it is the path of the config's JSON file")
-    with open(path, encoding="utf-8") as file:
-        config = json.load(file)
+    try:
+        with open(path, encoding="utf-8") as file:
+            config = json.load(file)
+    except (OSError, ValueError) as error:
+        raise ProtocolError(f"BENCH_CONFIG cannot be read: {error}") from error
     if not isinstance(config, dict):
         raise ProtocolError(f"{path} must hold a JSON object, but holds a {type(config).__name__}")
     return config
@@ -69,10 +92,14 @@ class Step:
         self._tokens: Optional[float] = None
 
     def tokens(self, count: float) -> None:
-        """Adds to the tokens that this step really processed; padding does not count."""
-        if isinstance(count, bool) or not isinstance(count, (int, float)) or not math.isfinite(count) or count <= 0:
-            raise ProtocolError(f"step {self.index}: tokens must be a number above 0, but are {count!r}")
-        self._tokens = (self._tokens or 0) + count
+        """Adds to the tokens that this step really processed, on all GPUs together; padding does not count."""
+        what = f"step {self.index}: tokens"
+        number = _number(what, count, "a number above 0")
+        if number <= 0:
+            raise ProtocolError(f"{what} must be a number above 0, but is {count!r}")
+        if self.seconds is not None:
+            raise ProtocolError(f"{what} were counted after the step had ended; count them inside it")
+        self._tokens = (self._tokens or 0) + number
 
     def _event(self) -> Dict[str, Any]:
         event: Dict[str, Any] = {
@@ -83,24 +110,40 @@ class Step:
         }
         if self._tokens is not None:
             event["tokens"] = self._tokens
+        # Tells which telemetry belongs to the step; its length is told by `seconds` alone.
+        event["ended_at"] = time.time()
         return event
 
 
 class Bench:
-    """Writes the events of one trial. Use it as a context manager, so that only a whole run says that it ended."""
+    """Writes the events of one trial. Use it as a context manager, so that only a whole run says that it ended.
+
+    Of several processes that torchrun or accelerate started, only rank 0 writes; the others take the same steps.
+    """
 
     def __init__(self, framework: Optional[str] = None) -> None:
         """`framework` names what does the work, with its version, for instance "torch 2.9.1+rocm7.0"."""
+        if framework is not None and not isinstance(framework, str):
+            raise ProtocolError(f"framework must be a string, but is {framework!r}")
         self.measured = _count("BENCH_STEPS", 1)
         self.warmup = _count("BENCH_WARMUP_STEPS", 0)
-        path = os.environ.get("BENCH_EVENTS", "")
-        if not path:
+        self._path = os.environ.get("BENCH_EVENTS", "")
+        if not self._path:
             raise ProtocolError("BENCH_EVENTS is not set; it is the path of the file that events are appended to")
         self._framework = framework
-        # Line buffered: what was measured before a crash is kept.
-        self._file = open(path, "a", buffering=1, encoding="utf-8")  # noqa: SIM115
+        self._writes = os.environ.get("RANK", "0") in ("", "0")
+        self._file: Any = None
+        self._open = False
+        self._inside = False
+        self._next = 0
 
     def __enter__(self) -> "Bench":
+        if self._open:
+            raise ProtocolError("this Bench is already in use; one trial needs one Bench")
+        if self._writes:
+            # Line buffered: what was measured before a crash is kept.
+            self._file = open(self._path, "a", buffering=1, encoding="utf-8")  # noqa: SIM115
+        self._open = True
         start: Dict[str, Any] = {"event": "start", "schema": SCHEMA}
         if self._framework is not None:
             start["framework"] = self._framework
@@ -108,31 +151,69 @@ class Bench:
         return self
 
     def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
-        if kind is None:
-            self._write({"event": "end"})
-        self._file.close()
+        try:
+            if kind is None:
+                self._write({"event": "end"})
+        finally:
+            self._open = False
+            if self._file is not None:
+                self._file.close()
+                self._file = None
 
-    def steps(self) -> Iterator[Step]:
-        """Yields the warm-up steps, then the measured ones, and times the body of the loop for each."""
-        for index in range(self.warmup + self.measured):
-            step = Step(index, "warmup" if index < self.warmup else "measure")
+    @property
+    def total(self) -> int:
+        """Steps to take in all: the warm-up ones and the measured ones."""
+        return self.warmup + self.measured
+
+    @property
+    def done(self) -> bool:
+        """Whether all steps were taken."""
+        return self._next >= self.total
+
+    @contextmanager
+    def step(self) -> Iterator[Step]:
+        """Times its body as the next step. A body that raises is not reported."""
+        if not self._open:
+            raise ProtocolError("a step needs an open Bench: write `with Bench() as bench:` around the loop")
+        if self._inside:
+            raise ProtocolError("a step cannot begin inside another one")
+        if self.done:
+            raise ProtocolError(f"all {self.total} steps were taken; leave the loop when `bench.done` is true")
+        step = Step(self._next, "warmup" if self._next < self.warmup else "measure")
+        self._inside = True
+        try:
             synchronize_device()
             started = time.perf_counter()
             yield step
             synchronize_device()
             step.seconds = time.perf_counter() - started
-            self._write(step._event())
+        finally:
+            self._inside = False
+        self._next += 1
+        self._write(step._event())
+
+    def steps(self) -> Iterator[Step]:
+        """Yields the warm-up steps, then the measured ones, and times the body of the loop for each."""
+        if self._next > 0:
+            raise ProtocolError("the steps were taken before; one trial takes them once")
+        while not self.done:
+            with self.step() as step:
+                yield step
 
     def metric(self, name: str, value: float, unit: str = "", better: Optional[str] = None) -> None:
         """Reports a number of the whole trial, such as `mfu_pct`. `better` is "higher", "lower" or None."""
-        if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
-            raise ProtocolError(f"metric {name!r} must be a finite number, but is {value!r}")
+        if not isinstance(name, str) or not 1 <= len(name) <= 100:
+            raise ProtocolError(f"a metric's name must be a string of 1 to 100 characters, but is {name!r}")
+        number = _number(f"metric {name!r}", value)
         if better not in (None, "higher", "lower"):
             raise ProtocolError(f"metric {name!r}: better must be 'higher' or 'lower', but is {better!r}")
-        event: Dict[str, Any] = {"event": "metric", "name": name, "value": value, "unit": unit}
+        event: Dict[str, Any] = {"event": "metric", "name": name, "value": number, "unit": unit}
         if better is not None:
             event["better"] = better
         self._write(event)
 
     def _write(self, event: Dict[str, Any]) -> None:
-        self._file.write(json.dumps(event, allow_nan=False) + "\n")
+        if not self._open:
+            raise ProtocolError("this Bench is not open: write `with Bench() as bench:` around the loop")
+        if self._file is not None:
+            self._file.write(json.dumps(event, allow_nan=False) + "\n")

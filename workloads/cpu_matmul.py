@@ -1,14 +1,18 @@
 """A real CPU workload in the standard library: matrix products, so that the action can be tried anywhere.
 
-One step multiplies `batch_size` matrices of `extras.rows` (default 24) by `extras.size` (default 48) with a
-square matrix of `extras.size`; each row counts as one token. `extras.inner_product` chooses the inner loop:
-"map" (the default) leaves it to the interpreter's C code, "loop" writes it out in Python and is slower.
+One step multiplies `batch_size` matrices of `seq_len` rows by `extras.size` columns with a square matrix of
+`extras.size`; each row counts as one token, so a step has `batch_size * seq_len` of them. The other keys of the
+config are taken and change nothing.
+
+extras.size           1 to 1024, default 16: columns; the work of a row grows with its square.
+extras.inner_product  "map" (default) leaves the inner loop to the interpreter's C code, "loop" writes it out in
+                      Python and is slower: a slowdown to try the comparison with.
 """
 
 import platform
 import random
 from operator import mul
-from typing import Callable, Dict, List
+from typing import Any, Callable, Dict, List
 
 from bench_protocol import Bench, load_config
 
@@ -30,19 +34,18 @@ def by_loop(left: Matrix, columns: Matrix) -> Matrix:
 PRODUCTS: Dict[str, Callable[[Matrix, Matrix], Matrix]] = {"map": by_map, "loop": by_loop}
 
 
-def whole(extras: dict, name: str, default: int) -> int:
-    value = extras.get(name, default)
-    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= 4096:
-        raise SystemExit(f"extras.{name} must be a whole number from 1 to 4096, but is {value!r}")
+def whole(name: str, value: Any, most: int) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= most:
+        raise SystemExit(f"{name} must be a whole number from 1 to {most}, but is {value!r}")
     return value
 
 
 def main() -> None:
     config = load_config()
     extras = config.get("extras", {})
-    batch = config.get("batch_size", 1)
-    rows = whole(extras, "rows", 24)
-    size = whole(extras, "size", 48)
+    batch = whole("batch_size", config.get("batch_size", 1), 4096)
+    rows = whole("seq_len", config.get("seq_len", 1024), 1_000_000)
+    size = whole("extras.size", extras.get("size", 16), 1024)
     kind = extras.get("inner_product", "map")
     if kind not in PRODUCTS:
         raise SystemExit(f"extras.inner_product must be one of {', '.join(PRODUCTS)}, but is {kind!r}")

@@ -28,9 +28,11 @@ export async function findBaseline(
   sides: Sides,
   results: Results,
 ): Promise<{ readonly baseline: Baseline; readonly warnings: readonly Warning[] }> {
+  if (plan.baseline === 'none') return { baseline: { source: 'none', chosenBy: base.chosenBy }, warnings: [] }
+  const rerun = sides.measured && sides.baseHash === sides.hash
   const about = {
-    chosenBy: base.chosenBy,
-    ...(base.kind === 'found' && { commit: base.commit }),
+    chosenBy: rerun ? 'the earlier runs of the same inputs' : base.chosenBy,
+    ...(base.kind === 'found' && !rerun && { commit: base.commit }),
     ...(sides.baseHash !== undefined && { hash: sides.baseHash }),
   }
   const none = (warnings: readonly Warning[]) => ({

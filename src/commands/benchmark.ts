@@ -126,15 +126,16 @@ export async function runBenchmark(
   const kept: Kept = await keepRun(plan, made.run, identity, known, world.results)
   if (kept.saved)
     world.log.info(`${benchmark.name}: saved as ${kept.key}, runs in it: ${kept.measurement.runs.length}`)
-  const sides = { hash, baseHash: baseSide.hash, environmentDigest, known, measured: true }
+  // A job that examines no change measures again to see whether the earlier runs of these inputs still hold.
+  const rerun = identical || (plan.trigger.base.kind === 'parent' && known.kind === 'found')
+  const sides = { hash, baseHash: rerun ? hash : baseSide.hash, environmentDigest, known, measured: true }
   const { baseline, warnings: baselineWarnings } = await findBaseline(plan, base, sides, world.results)
   const judged = compareHead({
-    // With identical inputs the earlier runs are the baseline, so only the new run is the head.
-    head: identical ? { ...kept.measurement, runs: kept.measurement.runs.slice(-1) } : kept.measurement,
+    head: rerun ? { ...kept.measurement, runs: kept.measurement.runs.slice(-1) } : kept.measurement,
     baseline: baseline.measurement,
     missing: whyMissing(base, baseSide.warnings),
     identical: false,
-    sameInputs: identical,
+    sameInputs: rerun,
     minEffect: plan.minEffect,
   })
   return {

@@ -9,7 +9,10 @@ const MAX_LINE = 65_536
 /** No trial has more steps; the rest of the file is not read. */
 const MAX_STEPS = 100_000
 
-/** Warnings about single lines before they are only counted. */
+/** More names than this are no metrics of one trial. */
+const MAX_METRICS = 100
+
+/** Faults told one by one before they are only counted. */
 const MAX_TOLD = 5
 
 const positive = z.number().finite().positive()
@@ -20,6 +23,8 @@ const stepSchema = z.looseObject({
   phase: z.enum(['warmup', 'measure']),
   seconds: positive.max(1e6),
   tokens: positive.max(1e15).optional(),
+  /** Seconds since the epoch; tells only which telemetry belongs to the step. */
+  ended_at: positive.max(1e11).optional(),
 })
 
 const metricSchema = z.looseObject({
@@ -45,85 +50,104 @@ export const eventSchema = z.discriminatedUnion('event', [startSchema, stepSchem
 export type Step = {
   readonly index: number
   readonly phase: 'warmup' | 'measure'
+  /** Above 0. */
   readonly seconds: number
+  /** Above 0; absent when not counted. */
   readonly tokens?: number | undefined
+  /** Seconds since the epoch. */
+  readonly endedAt?: number | undefined
 }
 
 export type MetricEvent = { readonly name: string; readonly value: number }
 
+/** Something wrong with one line of the file, counted from 1. */
+export type LineFault = { readonly line: number; readonly why: string }
+
 /** What a workload reported. */
 export type Events = {
-  /** In the order of the file, each index once. */
+  /** In the order of their index, each index once. */
   readonly steps: readonly Step[]
   readonly metrics: readonly MetricEvent[]
   readonly framework?: string
   /** Whether the workload said that it came to its end. */
   readonly ended: boolean
-  /** Step lines that cannot be true: with one of these, no number of the trial can be believed. */
-  readonly badSteps: readonly { readonly line: number; readonly why: string }[]
+  /** Step lines that cannot be true, the first few: with one of these, no number of the trial can be believed. */
+  readonly badSteps: readonly LineFault[]
   readonly warnings: readonly Warning[]
 }
 
-/** Reads `events.jsonl`, untrusted. Never throws; lines are counted from 1. */
+/** Reads `events.jsonl`, untrusted, in time and memory linear in its length. Never throws. */
 export function readEvents(text: string): Events {
   const steps = new Map<number, Step>()
   const metrics = new Map<string, MetricEvent>()
-  const badSteps: { line: number; why: string }[] = []
-  const faults: { line: number; why: string }[] = []
+  const badSteps: LineFault[] = []
+  const faults = createFaults()
   let framework: string | undefined
   let ended = false
   let number = 0
   for (const line of linesOf(text)) {
     number += 1
-    if (line.trim() === '') continue
     const read = readLine(line)
-    switch (read.kind) {
-      case 'fault':
-        ;(read.step ? badSteps : faults).push({ line: number, why: read.why })
-        break
-      case 'event': {
-        const { event } = read
-        if (event.event === 'start') framework = event.framework
-        else if (event.event === 'end') ended = true
-        else if (event.event === 'metric') metrics.set(event.name, { name: event.name, value: event.value })
-        else if (steps.has(event.index))
-          faults.push({
-            line: number,
-            why: `step ${event.index} was reported before; only one process may report (rank 0)`,
-          })
-        else {
-          const { index, phase, seconds, tokens } = event
-          steps.set(index, { index, phase, seconds, tokens })
-        }
+    if (read.kind === 'blank') continue
+    if (read.kind === 'fault') {
+      if (read.step) badSteps.push({ line: number, why: read.why })
+      else faults.add(number, read.why)
+    } else {
+      const { event } = read
+      switch (event.event) {
+        case 'start':
+          framework ??= event.framework
+          break
+        case 'end':
+          ended = true
+          break
+        case 'metric':
+          if (metrics.size < MAX_METRICS || metrics.has(event.name))
+            metrics.set(event.name, { name: event.name, value: event.value })
+          else faults.add(number, `names a metric after ${MAX_METRICS} others`)
+          break
+        case 'step':
+          if (steps.has(event.index))
+            faults.add(
+              number,
+              `reports step ${event.index} again; only one process may report, and one trial per file`,
+            )
+          else steps.set(event.index, stepOf(event))
       }
     }
-    if (steps.size >= MAX_STEPS || badSteps.length > MAX_TOLD) break
+    if (badSteps.length >= MAX_TOLD) break
+    if (steps.size >= MAX_STEPS) {
+      faults.add(number + 1, `follows ${MAX_STEPS} steps, where reading ends`)
+      break
+    }
   }
   return {
-    steps: [...steps.values()],
+    steps: [...steps.values()].sort((a, b) => a.index - b.index),
     metrics: [...metrics.values()],
     ...(framework !== undefined && { framework }),
     ended,
     badSteps,
-    warnings: warningsOf(faults),
+    warnings: faults.warnings(),
   }
 }
 
 type ReadLine =
   | { readonly kind: 'event'; readonly event: z.infer<typeof eventSchema> }
   | { readonly kind: 'fault'; readonly step: boolean; readonly why: string }
+  | { readonly kind: 'blank' }
 
-function readLine(line: string): ReadLine {
-  if (line.length > MAX_LINE)
+function readLine(raw: string): ReadLine {
+  if (raw.length > MAX_LINE)
     return { kind: 'fault', step: false, why: `is longer than ${MAX_LINE} characters` }
-  const raw = parseLine(line)
-  const parsed = eventSchema.safeParse(raw)
+  // Takes a byte order mark and the \r of a foreign line end away as well.
+  const line = raw.trim()
+  if (line === '') return { kind: 'blank' }
+  const value = parseLine(line)
+  const parsed = eventSchema.safeParse(value)
   if (parsed.success) return { kind: 'event', event: parsed.data }
-  const named = z.looseObject({ event: z.unknown() }).safeParse(raw)
+  const named = z.looseObject({ event: z.unknown() }).safeParse(value)
   if (!named.success) return { kind: 'fault', step: false, why: 'is no JSON object with an `event`' }
-  const { event } = named.data
-  if (event !== 'step') return { kind: 'fault', step: false, why: whyNot(parsed.error, line) }
-  return { kind: 'fault', step: true, why: whyNot(parsed.error, line) }
+  return { kind: 'fault', step: named.data.event === 'step', why: whyNot(parsed.error, line) }
 }
 
 /** Python writes NaN and Infinity, which JSON does not know; such a line must not pass as merely unreadable. */
@@ -138,23 +162,37 @@ function parseLine(line: string): unknown {
   return undefined
 }
 
+function stepOf({ index, phase, seconds, tokens, ended_at }: z.infer<typeof stepSchema>): Step {
+  return { index, phase, seconds, tokens, endedAt: ended_at }
+}
+
 function whyNot(error: z.ZodError, line: string): string {
   const issue = error.issues[0]
   const field = issue?.path.join('.') || 'event'
-  const excerpt = line.trim().slice(0, 120)
-  return `\`${field}\` is not valid (${issue?.message ?? 'unknown'}) in ${excerpt}`
+  const excerpt = line.slice(0, 120).replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '\ufffd')
+  return `has a \`${field}\` that is not valid (${issue?.message ?? 'unknown'}): ${excerpt}`
 }
 
-function warningsOf(faults: readonly { readonly line: number; readonly why: string }[]): readonly Warning[] {
+/** Keeps the first few faults and counts the rest, as a hostile file may hold millions. */
+function createFaults(): {
+  readonly add: (line: number, why: string) => void
+  readonly warnings: () => readonly Warning[]
+} {
+  const told: Warning[] = []
+  let more = 0
+  const code = 'event-line-ignored'
   const hint = 'see docs/protocol.md for the lines that a workload writes'
-  const told: Warning[] = faults.slice(0, MAX_TOLD).map(({ line, why }) => ({
-    code: 'event-line-ignored',
-    message: `line ${line} of events.jsonl was ignored: it ${why}`,
-    hint,
-  }))
-  const more = faults.length - told.length
-  if (more > 0) told.push({ code: 'event-line-ignored', message: `${more} more lines were ignored`, hint })
-  return told
+  return {
+    add: (line, why) => {
+      if (told.length < MAX_TOLD)
+        told.push({ code, message: `line ${line} of events.jsonl was ignored: it ${why}`, hint })
+      else more += 1
+    },
+    warnings: () =>
+      more === 0
+        ? told
+        : [...told, { code, message: `${more} more lines of events.jsonl were ignored`, hint }],
+  }
 }
 
 function* linesOf(text: string): Generator<string> {

@@ -4,8 +4,8 @@ import { z } from 'zod'
 import { type Warning, WorkloadError, type WorkloadFailure } from '../errors.ts'
 import { type Events, readEvents, type Step } from './events.ts'
 import { keptSteps, METRICS, type RunMetrics, runMetricsSchema } from './metrics.ts'
-import type { TelemetrySummary, Trial } from './result.ts'
-import { readTelemetry } from './telemetry.ts'
+import type { Trial } from './result.ts'
+import { type ReadTelemetry, readTelemetry, type Stretch } from './telemetry.ts'
 
 /** Wire form of `trial.json`, written by `runner/bench_runner.sh`. */
 export const trialFileSchema = z.strictObject({
@@ -40,8 +40,11 @@ export type AskedTrial = {
 /** Clocks differ a little, and a step may begin before the script's does. */
 const WALL_TOLERANCE = { factor: 1.05, seconds: 1 }
 
-/** What shows that a device worked: it was busy at all, or its memory rose by a tenth of a GB. */
-const RECEIPT = { busyPct: 1, vramGb: 0.1 }
+/**
+ * What shows that a device worked. Two signs, since each alone misleads: some Radeons read 100 % busy for hours
+ * with an idle context, and a program that computes on the CPU may open the GPU and allocate on it.
+ */
+const RECEIPT = { busyPctOfSteps: 5, busyPctOfTrial: 1, memoryRiseGb: 0.1 }
 
 /**
  * Reads a trial. Throws WorkloadError, with the tail of the logs, when the workload failed or when its numbers
@@ -65,8 +68,8 @@ export function readTrial(
     step_seconds: steps.map((step) => step.seconds),
     tokens: counted === steps.length ? steps.map((step) => step.tokens ?? 0) : [],
   }
-  const telemetry = readTelemetry(files.telemetry)
-  const built = buildMetrics(samples, events, telemetry.summary, files.runnerKind)
+  const telemetry = readTelemetry(files.telemetry, stretchOf(steps))
+  const built = buildMetrics(samples, events, telemetry, files.runnerKind)
   const warnings: Warning[] = [
     ...events.warnings,
     ...telemetry.warnings,
@@ -95,7 +98,7 @@ export function readTrial(
       samples,
       metrics: built.metrics,
       telemetry: telemetry.summary ?? null,
-      validity: validityOf(files.runnerKind, asked.measuredOn, telemetry.summary),
+      validity: validityOf(files.runnerKind, asked.measuredOn, telemetry),
     },
     warnings,
   }
@@ -160,7 +163,7 @@ function measuredSteps(events: Events, asked: AskedTrial, fail: Fail): readonly 
     fail(
       'workload-no-steps',
       'the workload ended without reporting a single step',
-      'report each step with workloads/bench_protocol.py, see docs/protocol.md',
+      'report each step: `from bench_protocol import Bench`, three lines, see docs/protocol.md',
     )
   const measured = events.steps.filter((step) => step.phase === 'measure')
   if (measured.length < asked.steps)
@@ -204,7 +207,7 @@ function extraSteps(events: Events, asked: AskedTrial): readonly Warning[] {
 function buildMetrics(
   samples: Trial['samples'],
   events: Events,
-  telemetry: TelemetrySummary | undefined,
+  { summary, measuredOnly }: ReadTelemetry,
   runnerKind: 'live' | 'fake',
 ): { readonly metrics: RunMetrics; readonly warnings: readonly Warning[] } {
   const kept = keptSteps(samples)
@@ -216,18 +219,21 @@ function buildMetrics(
     else warnings.push({ code: 'metric-ignored', message: `the metric \`${name}\` was ignored: ${why}` })
   }
   const tokensPerSec = kept.tokens === undefined ? undefined : kept.tokens / kept.seconds
-  const power = telemetry?.power_w_avg
+  const power = summary?.power_w_avg
   const torch = /^torch ([\w.+-]+)/.exec(events.framework ?? '')?.[1]
   const rocm = /rocm([0-9][0-9.]*)/.exec(torch ?? '')?.[1]
   const metrics: RunMetrics = {
     steps: samples.step_seconds.length,
     ...(tokensPerSec !== undefined && { tokens_per_sec: tokensPerSec }),
     step_time_ms: (kept.seconds / kept.count) * 1000,
-    ...(telemetry?.vram_used_gb_peak !== undefined && { hbm_peak_gb: telemetry.vram_used_gb_peak }),
-    ...(telemetry?.vram_used_gb_avg !== undefined && { hbm_avg_gb: telemetry.vram_used_gb_avg }),
-    ...(telemetry?.gpu_busy_pct_avg !== undefined && { gpu_util_pct: telemetry.gpu_busy_pct_avg }),
+    ...(summary?.vram_used_gb_peak !== undefined && { hbm_peak_gb: summary.vram_used_gb_peak }),
+    ...(summary?.vram_used_gb_avg !== undefined && { hbm_avg_gb: summary.vram_used_gb_avg }),
+    ...(summary?.gpu_busy_pct_avg !== undefined && { gpu_util_pct: summary.gpu_busy_pct_avg }),
     ...(power !== undefined && { power_avg_w: power }),
-    ...(power !== undefined && tokensPerSec !== undefined && { energy_j_per_token: power / tokensPerSec }),
+    // Power that takes in the start of the workload is not that of its steps.
+    ...(power !== undefined &&
+      tokensPerSec !== undefined &&
+      measuredOnly && { energy_j_per_token: power / tokensPerSec }),
     ...reported,
     warnings: [],
     ...(rocm !== undefined && { rocm_version: rocm }),
@@ -251,15 +257,27 @@ function refusal(name: string, value: number): string | undefined {
 function validityOf(
   runnerKind: 'live' | 'fake',
   measuredOn: 'gpu' | 'cpu',
-  telemetry: TelemetrySummary | undefined,
+  { receipt, measuredOnly }: ReadTelemetry,
 ): readonly string[] {
   if (runnerKind === 'fake') return ['replayed: the numbers are a recording and were not measured here']
   if (measuredOn === 'cpu') return []
-  if (telemetry === undefined)
-    return ['no-device-proof: no telemetry shows that the GPU did any work during the trial']
-  const rise = (telemetry.vram_used_gb_peak ?? 0) - (telemetry.vram_used_gb_start ?? 0)
-  const busy = telemetry.gpu_busy_pct_avg ?? 0
-  return busy >= RECEIPT.busyPct || rise >= RECEIPT.vramGb
-    ? []
-    : ['no-device-proof: the GPU was idle and its memory did not rise during the trial']
+  const { busyPct, memoryRiseGb } = receipt
+  const needed = measuredOnly ? RECEIPT.busyPctOfSteps : RECEIPT.busyPctOfTrial
+  const missing = [
+    ...(busyPct !== undefined && busyPct < needed ? [`the GPU was ${busyPct.toFixed(1)} % busy`] : []),
+    ...(memoryRiseGb !== undefined && memoryRiseGb < RECEIPT.memoryRiseGb
+      ? [`its memory in use rose by ${memoryRiseGb.toFixed(3)} GB`]
+      : []),
+    ...(busyPct === undefined && memoryRiseGb === undefined
+      ? ['no telemetry tells what the GPU did during the trial']
+      : []),
+  ]
+  return missing.length === 0 ? [] : [`no-device-proof: ${missing.join(', and ')}`]
+}
+
+/** From the begin of the first measured step to the end of the last, when the workload told the times. */
+function stretchOf(steps: readonly Step[]): Stretch | undefined {
+  const [first, last] = [steps[0], steps.at(-1)]
+  if (first?.endedAt === undefined || last?.endedAt === undefined) return undefined
+  return { from: first.endedAt - first.seconds, to: last.endedAt }
 }

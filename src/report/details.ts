@@ -67,7 +67,7 @@ function judgement(entry: ReportEntry): readonly Markdown[] {
   if (gating?.change) {
     const { confidence, resolutionPct } = gating.change
     items.push(
-      md`Interval: ${Math.round(confidence * 100)} %, from ${gating.baseRuns} processes of the base and ${gating.headRuns} of the head. It could have seen changes above ${prose(formatNumber(resolutionPct))} %.`,
+      md`Interval: ${Math.round(confidence * 100)} %, processes: ${gating.baseRuns} of the base, ${gating.headRuns} of the head. It could have seen changes above ${prose(formatNumber(resolutionPct))} %.`,
     )
   }
   for (const comparison of entry.comparisons.filter((each) => each.gating))

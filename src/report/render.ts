@@ -131,6 +131,8 @@ function headline(report: Report): Markdown {
   if (entry === undefined) return md`No benchmark was run`
   const name = code(entry.benchmark, 100)
   if (entry.failure) return md`❌ ${name} failed, nothing was measured`
+  if (entry.baseline.hash === entry.hash && ['regression', 'improvement'].includes(entry.verdict))
+    return md`⚠️ ${name}: the same inputs gave other numbers`
   switch (entry.verdict) {
     case 'regression':
       return md`❌ ${name} got slower`
@@ -155,9 +157,9 @@ function nextStep(report: Report): Markdown | undefined {
   if (entry.failure) return md`**What to do:** ${prose(entry.failure.hint)}.`
   switch (entry.verdict) {
     case 'regression':
-      return entry.changes.length > 0
+      return entry.baseline.hash !== entry.hash
         ? md`**What to do:** look at what changed, below. To measure once more, rerun the job with ${code('cache: false')}; the new run joins the others.`
-        : md`**What to do:** no input changed, so look at the environment, below.`
+        : md`**What to do:** the inputs are the same, so look for what changed on the host: driver, clocks, other jobs.`
     case 'invalid':
       return entry.runnerKind === 'fake'
         ? md`**What to do:** run the job on a runner with a GPU; this result says nothing about the change.`
