@@ -63,8 +63,8 @@ protocol=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd) || fail 'the folder of
 
 # A name that begins with a dash would be read as an option of the launcher.
 case $WORKLOAD in
-  /*) script=$WORKLOAD ;;
-  *) script=./$WORKLOAD ;;
+  -*) script=./$WORKLOAD ;;
+  *) script=$WORKLOAD ;;
 esac
 
 # The user's own modules come before ours.

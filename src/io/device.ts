@@ -2,9 +2,9 @@
 
 import os from 'node:os'
 import type { Warning } from '../errors.ts'
-import { readAmdSmiStatic, readAmdSmiVersion } from '../measure/devices/amd-smi.ts'
+import { type AmdSmiVersion, readAmdSmiStatic, readAmdSmiVersion } from '../measure/devices/amd-smi.ts'
 import { readCpu } from '../measure/devices/cpu.ts'
-import { type GpuFacts, type Reading, rocmVersionOf } from '../measure/devices/facts.ts'
+import { driverVersionOf, type GpuFacts, type Reading, rocmVersionOf } from '../measure/devices/facts.ts'
 import { joinFacts } from '../measure/devices/join.ts'
 import { readKfdTopology } from '../measure/devices/kfd.ts'
 import { NVIDIA_SMI_FIELDS, readNvidiaSmi } from '../measure/devices/nvidia-smi.ts'
@@ -14,7 +14,7 @@ import { type VisibleGpu, visibleGpus } from '../measure/devices/visible.ts'
 import { buildEnvironment, type HostFacts } from '../measure/environment.ts'
 import type { Device, DeviceFacts } from '../ports.ts'
 import { type HostFiles, hostFiles, readKfdNodes, readRenderMinors, readSysfsCards } from './device-files.ts'
-import { type RunTool, toolsOf } from './device-tools.ts'
+import { type RunTool, type ToolLimits, toolsOf } from './device-tools.ts'
 import type { HostEnvironment } from './event.ts'
 
 /** What one provider (AMD, NVIDIA) knows. */
@@ -28,19 +28,20 @@ type Provided = {
 const NOTHING: Provided = { gpus: [], warnings: [] }
 
 /**
- * Implements the port `Device`. `ROCM_BENCH_HOST_ROOT` stands for `/` when it is set. `deadlineMs` is how long
- * one tool may take.
+ * Implements the port `Device`. `ROCM_BENCH_HOST_ROOT` stands for `/` when it is set: `sys`, `dev`, `proc`, `etc`
+ * and `opt` are read below it. `tools` limits what one tool may take. A missing or odd tool never throws.
  */
 export function createDevice(setting: {
   readonly env: HostEnvironment
-  readonly deadlineMs?: number
+  readonly tools?: Partial<ToolLimits>
 }): Device {
   const { env } = setting
   const files = hostFiles(env.ROCM_BENCH_HOST_ROOT || '/')
-  const run = toolsOf(env, setting.deadlineMs)
+  const run = toolsOf(env, setting.tools)
   return {
     inspect: async (want) => {
-      if (want === 'cpu') return factsOf('cpu', [], NOTHING, await hostFacts(files, run, env))
+      const host = await hostFacts(files, run, env)
+      if (want === 'cpu') return factsOf('cpu', [], NOTHING, host)
       const amd = await readAmd(files, run)
       const provided = amd.gpus.length > 0 ? amd : withWarnings(amd.warnings, await readNvidia(run))
       const visible = visibleGpus(provided.gpus, {
@@ -48,7 +49,6 @@ export function createDevice(setting: {
         hip: env.HIP_VISIBLE_DEVICES,
         cuda: env.CUDA_VISIBLE_DEVICES,
       })
-      const host = await hostFacts(files, run, env)
       const told = { ...provided, warnings: [...provided.warnings, ...visible.warnings] }
       // One trial runs on one GPU: the first that the job may use.
       return factsOf(visible.gpus.length > 0 ? 'gpu' : 'cpu', visible.gpus.slice(0, 1), told, host)
@@ -80,42 +80,69 @@ function withWarnings(warnings: readonly Warning[], provided: Provided): Provide
 
 /** AMD's GPUs as tool and kernel tell them; nothing where the kernel offers none to this job. */
 async function readAmd(files: HostFiles, run: RunTool): Promise<Provided> {
-  const nodes = await readKfdNodes(files)
-  if (!(await files.names('dev')).includes('kfd')) {
-    if (readKfdTopology(nodes).gpus.length === 0) return NOTHING
-    const message = 'the host has AMD GPUs, but /dev/kfd is not passed into this container'
-    const hint = 'start the container with --device=/dev/kfd --device=/dev/dri'
-    return { gpus: [], warnings: [{ code: 'device-not-passed', message, hint }] }
+  const [nodes, minors, devices] = await Promise.all([
+    readKfdNodes(files),
+    readRenderMinors(files),
+    files.names('dev'),
+  ])
+  const passed = devices.includes('kfd')
+  const kfd = readKfdTopology(nodes, minors)
+  // A container's topology shows the GPUs of the host, whether or not their device files are inside.
+  if (!passed || kfd.gpus.length === 0) {
+    const onHost = readKfdTopology(nodes).gpus.length
+    if (onHost > 0) return { gpus: [], warnings: [notPassed(onHost)] }
+    if (!passed) return NOTHING
   }
   const release = os.release()
-  const [minors, cards, tool, version, installed, module] = await Promise.all([
-    readRenderMinors(files),
-    readSysfsCards(files),
+  const [tool, cards, installed, driver] = await Promise.all([
     readAmdTool(run, release),
-    run('amd-smi', ['version', '--json']),
+    readSysfsCards(files),
     files.text('opt/rocm/.info/version'),
-    files.text('sys/module/amdgpu/version'),
+    loadedDriver(files, release),
   ])
-  const kfd = readKfdTopology(nodes, minors)
-  const joined = joinFacts(tool.gpus, kfd.gpus, readSysfs(cards).gpus)
-  const said = version.kind === 'text' ? readAmdSmiVersion(version.text, release) : undefined
+  // A card that only sysfs knows is none that ROCm can compute on.
+  const cardFacts = tool.gpus.length + kfd.gpus.length > 0 ? readSysfs(cards).gpus : []
+  const joined = joinFacts(tool.gpus, kfd.gpus, cardFacts)
   return {
     gpus: joined.gpus,
-    rocmVersion: said?.rocmVersion ?? rocmVersionOf(installed),
-    // The in-tree driver has no version file and no version of its own: it is the kernel's.
-    driverVersion: said?.driverVersion ?? module?.trim(),
-    warnings: [...tool.warnings, ...kfd.warnings, ...joined.warnings, ...(said?.warnings ?? [])],
+    rocmVersion: tool.version?.rocmVersion ?? rocmVersionOf(installed),
+    // The kernel is believed: amd-smi repeats the same file, and the fact must not change when the tool fails once.
+    driverVersion: driver ?? tool.version?.driverVersion,
+    warnings: [...tool.warnings, ...kfd.warnings, ...joined.warnings],
   }
 }
 
-/** What amd-smi says, else rocm-smi, which is older and going away. */
-async function readAmdTool(run: RunTool, release: string): Promise<Reading> {
+function notPassed(count: number): Warning {
+  return {
+    code: 'device-not-passed',
+    message: `the host has ${count === 1 ? 'an AMD GPU' : `${count} AMD GPUs`}, but none whose device files are inside this container`,
+    hint: 'start the container with --device=/dev/kfd --device=/dev/dri',
+  }
+}
+
+/** Version of the amdgpu module that is loaded; the in-tree driver has no version but the kernel's. */
+async function loadedDriver(files: HostFiles, release: string): Promise<string | undefined> {
+  const version = driverVersionOf((await files.text('sys/module/amdgpu/version'))?.trim(), release)
+  if (version !== undefined) return version
+  return (await files.names('sys/module/amdgpu')).length > 0 ? `in-tree ${release}` : undefined
+}
+
+type ToolReading = Reading & { readonly version?: AmdSmiVersion }
+
+/** What amd-smi says, else rocm-smi, which is older and going away. One after the other: they share a lock. */
+async function readAmdTool(run: RunTool, release: string): Promise<ToolReading> {
   const modern = await run('amd-smi', ['static', '--json'])
   const first: Reading =
     modern.kind === 'text'
       ? readAmdSmiStatic(modern.text, release)
       : { gpus: [], warnings: modern.kind === 'failed' ? [modern.warning] : [] }
-  if (first.gpus.length > 0) return first
+  if (first.gpus.length > 0) {
+    const said = await run('amd-smi', ['version', '--json'])
+    if (said.kind === 'absent') return first
+    if (said.kind === 'failed') return { ...first, warnings: [...first.warnings, said.warning] }
+    const version = readAmdSmiVersion(said.text, release)
+    return { gpus: first.gpus, version, warnings: [...first.warnings, ...version.warnings] }
+  }
   const older = await run('rocm-smi', ['-a', '--json'])
   if (older.kind === 'absent') return first
   const second: Reading =

@@ -3,7 +3,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtemp, readdir, readFile, writeFile } from 'node:fs/promises'
 import path from 'node:path'
-import { HostError } from '../errors.ts'
+import { HostError, WorkloadError } from '../errors.ts'
 import { chooseReplay, type Recording, recordingSchema, replayTrial } from '../measure/replay.ts'
 import type { Executor, TrialRequest } from '../ports.ts'
 import type { HostEnvironment } from './event.ts'
@@ -14,8 +14,8 @@ import { workloadEnvironment } from './workload-environment.ts'
 /** A cancelled job has ten seconds in all before the service ends it. */
 const KILL_GRACE_SECONDS = 5
 
-/** The runner script keeps the deadline; this much later it is taken for dead itself. */
-const SCRIPT_PATIENCE_SECONDS = 60
+/** The runner script keeps the deadline and the grace; this much later it is taken for dead itself. */
+const SCRIPT_PATIENCE_SECONDS = { deadline: 60, cancelled: 8 }
 
 const LOG_INTERVAL_MS = 500
 const MAX_LOG_LINES = 2000
@@ -33,19 +33,20 @@ type LiveSetting = {
   readonly signal: AbortSignal
 }
 
-/** Really runs the workload. Throws HostError where there is no bash or no python3, and when cancelled. */
+/**
+ * Really runs the workload. Throws HostError where there is no bash, no python3 or no room for the logs,
+ * WorkloadError `workload-not-started` when the script is not there, and the signal's reason when cancelled.
+ */
 export function liveExecutor(setting: LiveSetting): Executor {
   return {
     kind: 'live',
     trial: async (request) => {
       setting.signal.throwIfAborted()
-      const folder = await mkdtemp(path.join(setting.tempRoot, 'rocm-bench-trial-'))
-      const config = path.join(folder, 'config.json')
-      await writeFile(config, request.configJson, { mode: 0o600 })
+      const { folder, config } = await makeFolder(setting.tempRoot, request.configJson)
       const ended = await runScript(setting, request, folder, config)
       setting.signal.throwIfAborted()
-      if (ended.code === 64) throw refusedByScript(ended.stderr)
-      return { runnerKind: 'live', ...(await readTrialFiles(folder)), logs: folder, warnings: [] }
+      if (ended.code === 64) throw refusedByScript(ended.stderr, folder)
+      return { runnerKind: 'live', ...(await readTrialFiles(folder)), logs: folder }
     },
   }
 }
@@ -62,8 +63,7 @@ async function runScript(
     cwd: setting.workspace,
     stdio: ['ignore', 'ignore', 'pipe'],
     env: {
-      ...workloadEnvironment(setting.hostEnv),
-      ...benchmark.config.env_vars,
+      ...workloadEnvironment(setting.hostEnv, benchmark.config.env_vars),
       WORKLOAD: benchmark.workload,
       OUT_DIR: folder,
       STEPS: String(benchmark.steps),
@@ -75,15 +75,21 @@ async function runScript(
       ...(hostRoot && { BENCH_SYSFS_ROOT: path.join(hostRoot, 'sys') }),
     },
   })
+  const allowance = { left: MAX_LOG_LINES }
   const followers = ['stdout.log', 'stderr.log'].map((name) =>
-    followLog(path.join(folder, name), setting.onOutput, MAX_LOG_LINES),
+    followLog(path.join(folder, name), setting.onOutput, allowance),
   )
-  const stop = () => child.kill('SIGTERM')
+  // When the script itself is killed, its watcher ends the workload within a second or two.
+  const kill = () => child.kill('SIGKILL')
+  const patience = KILL_GRACE_SECONDS + SCRIPT_PATIENCE_SECONDS.deadline
+  let lastResort = setTimeout(kill, (timeoutSeconds + patience) * 1000)
+  const stop = () => {
+    child.kill('SIGTERM')
+    clearTimeout(lastResort)
+    lastResort = setTimeout(kill, SCRIPT_PATIENCE_SECONDS.cancelled * 1000)
+  }
   setting.signal.addEventListener('abort', stop, { once: true })
-  const lastResort = setTimeout(
-    () => child.kill('SIGKILL'),
-    (timeoutSeconds + KILL_GRACE_SECONDS + SCRIPT_PATIENCE_SECONDS) * 1000,
-  )
+  if (setting.signal.aborted) stop()
   const ending = endOf(child)
   try {
     while ((await Promise.race([ending, pause(LOG_INTERVAL_MS)])) === undefined)
@@ -92,6 +98,8 @@ async function runScript(
   } finally {
     clearTimeout(lastResort)
     setting.signal.removeEventListener('abort', stop)
+    // Only when reading its logs failed is it still there.
+    if (child.exitCode === null && child.signalCode === null) child.kill('SIGTERM')
     for (const follower of followers) await follower.finish()
   }
 }
@@ -117,12 +125,35 @@ function noBash(cause: unknown): HostError {
   return new HostError('no-bash', 'bash could not be started', 'install bash on the runner', cause)
 }
 
-/** The script checks what it is given; only a missing interpreter is not our own doing. */
-function refusedByScript(stderr: string): Error {
+/** The script checks what it is given; only interpreters and the workload's file are not our own doing. */
+function refusedByScript(stderr: string, logs: string): Error {
   const message = stderr.trim().replace(/^bench_runner: /, '')
   if (message.startsWith('LAUNCHER'))
     return new HostError('no-python', 'python3 was not found', 'install Python 3.9 or newer on the runner')
+  if (message.startsWith('BASH'))
+    return new HostError('no-bash', message, 'install bash 4.4 or newer on the runner')
+  if (message.startsWith('WORKLOAD')) {
+    const hint =
+      'check the input `workload`: a path relative to the repository, of a file that was checked out'
+    return new WorkloadError('workload-not-started', message, { hint, logTail: '', logs })
+  }
   return new Error(`the runner script refused its inputs: ${message}`)
+}
+
+/** A private folder of its own for each trial; it stays, as it holds the logs. */
+async function makeFolder(
+  tempRoot: string,
+  configJson: string,
+): Promise<{ readonly folder: string; readonly config: string }> {
+  try {
+    const folder = await mkdtemp(path.join(tempRoot, 'rocm-bench-trial-'))
+    const config = path.join(folder, 'config.json')
+    await writeFile(config, configJson, { mode: 0o600 })
+    return { folder, config }
+  } catch (cause) {
+    const hint = 'RUNNER_TEMP must be a folder that can be written, with room in it'
+    throw new HostError('no-temp', `no folder for the trial could be made in ${tempRoot}`, hint, cause)
+  }
 }
 
 /** Plays recordings; never throws for the workload, and throws HostError `no-replay` when none fits. */

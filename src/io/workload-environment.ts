@@ -1,6 +1,6 @@
 /** Which variables of the host a workload sees: an allow-list, so that no token reaches code of a pull request. */
 
-import { looksSecret } from '../plan/environment-variables.ts'
+import { isOwnedVariable, looksSecret } from '../plan/environment-variables.ts'
 import type { HostEnvironment } from './event.ts'
 
 /**
@@ -33,8 +33,6 @@ export const ALLOWED_VARIABLES: readonly string[] = [
   'PATH',
   'PYTHONHASHSEED',
   'PYTHONPATH',
-  // The runner finds processes that outlive a job by this one, and ends them.
-  'RUNNER_TRACKING_ID',
   'SHELL',
   'TERM',
   'TMPDIR',
@@ -62,16 +60,23 @@ export const ALLOWED_VARIABLES: readonly string[] = [
   'TENSILE_*',
 ]
 
-/** The host's variables that a workload may see; secret-looking values never pass. */
-export function workloadEnvironment(host: HostEnvironment): Record<string, string> {
+/**
+ * The host's variables that a workload may see, and those its config sets. Secret-looking values of the host
+ * never pass; a config's own do, since it names them for the workload, but never in place of a variable that
+ * steers the runner.
+ */
+export function workloadEnvironment(
+  host: HostEnvironment,
+  configured: Readonly<Record<string, string>>,
+): Record<string, string> {
   const allowed = (name: string) =>
     ALLOWED_VARIABLES.some((entry) =>
       entry.endsWith('*') ? name.startsWith(entry.slice(0, -1)) : entry === name,
     )
-  return Object.fromEntries(
-    Object.entries(host).filter(
-      (entry): entry is [string, string] =>
-        entry[1] !== undefined && allowed(entry[0]) && !looksSecret(entry[0], entry[1]),
-    ),
+  const inherited = Object.entries(host).filter(
+    (entry): entry is [string, string] =>
+      entry[1] !== undefined && allowed(entry[0]) && !looksSecret(entry[0], entry[1]),
   )
+  const chosen = Object.entries(configured).filter(([name]) => !isOwnedVariable(name))
+  return Object.fromEntries([...inherited, ...chosen])
 }

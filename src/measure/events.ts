@@ -12,6 +12,9 @@ const MAX_STEPS = 100_000
 /** More names than this are no metrics of one trial. */
 const MAX_METRICS = 100
 
+/** Lines that look like events and are none; a thrown SyntaxError costs what a thousand good characters do. */
+const MAX_BROKEN = 10_000
+
 /** Faults told one by one before they are only counted. */
 const MAX_TOLD = 5
 
@@ -21,7 +24,8 @@ const stepSchema = z.looseObject({
   event: z.literal('step'),
   index: z.int().min(0).max(1e9),
   phase: z.enum(['warmup', 'measure']),
-  seconds: positive.max(1e6),
+  // A billionth of a second is no step; and a smaller number would make rates overflow.
+  seconds: positive.min(1e-9).max(1e6),
   tokens: positive.max(1e15).optional(),
   /** Seconds since the epoch; tells only which telemetry belongs to the step. */
   ended_at: positive.max(1e11).optional(),
@@ -85,6 +89,7 @@ export function readEvents(text: string): Events {
   let framework: string | undefined
   let ended = false
   let number = 0
+  let broken = 0
   for (const line of linesOf(text)) {
     number += 1
     const read = readLine(line)
@@ -92,6 +97,7 @@ export function readEvents(text: string): Events {
     if (read.kind === 'fault') {
       if (read.step) badSteps.push({ line: number, why: read.why })
       else faults.add(number, read.why)
+      if (read.parsed) broken += 1
     } else {
       const { event } = read
       switch (event.event) {
@@ -116,8 +122,9 @@ export function readEvents(text: string): Events {
       }
     }
     if (badSteps.length >= MAX_TOLD) break
-    if (steps.size >= MAX_STEPS) {
-      faults.add(number + 1, `follows ${MAX_STEPS} steps, where reading ends`)
+    const enough = steps.size >= MAX_STEPS ? `${MAX_STEPS} steps` : `${MAX_BROKEN} broken events`
+    if (steps.size >= MAX_STEPS || broken >= MAX_BROKEN) {
+      faults.end(`after line ${number} nothing was read: ${enough} came before`)
       break
     }
   }
@@ -133,26 +140,30 @@ export function readEvents(text: string): Events {
 
 type ReadLine =
   | { readonly kind: 'event'; readonly event: z.infer<typeof eventSchema> }
-  | { readonly kind: 'fault'; readonly step: boolean; readonly why: string }
+  | { readonly kind: 'fault'; readonly step: boolean; readonly parsed: boolean; readonly why: string }
   | { readonly kind: 'blank' }
 
 function readLine(raw: string): ReadLine {
   if (raw.length > MAX_LINE)
-    return { kind: 'fault', step: false, why: `is longer than ${MAX_LINE} characters` }
+    return { kind: 'fault', step: false, parsed: false, why: `is longer than ${MAX_LINE} characters` }
   // Takes a byte order mark and the \r of a foreign line end away as well.
   const line = raw.trim()
   if (line === '') return { kind: 'blank' }
+  const foreign = 'is no JSON object with an `event`'
+  if (!line.startsWith('{')) return { kind: 'fault', step: false, parsed: false, why: foreign }
   const value = parseLine(line)
   const parsed = eventSchema.safeParse(value)
   if (parsed.success) return { kind: 'event', event: parsed.data }
   const named = z.looseObject({ event: z.unknown() }).safeParse(value)
-  if (!named.success) return { kind: 'fault', step: false, why: 'is no JSON object with an `event`' }
-  return { kind: 'fault', step: named.data.event === 'step', why: whyNot(parsed.error, line) }
+  if (!named.success) return { kind: 'fault', step: false, parsed: true, why: foreign }
+  const step = named.data.event === 'step'
+  return { kind: 'fault', step, parsed: true, why: whyNot(parsed.error, line) }
 }
 
 /** Python writes NaN and Infinity, which JSON does not know; such a line must not pass as merely unreadable. */
 function parseLine(line: string): unknown {
-  for (const text of [line, line.replaceAll(/-?\b(NaN|Infinity)\b/g, 'null')]) {
+  const repaired = line.replaceAll(/-?\b(NaN|Infinity)\b/g, 'null')
+  for (const text of repaired === line ? [line] : [line, repaired]) {
     try {
       return JSON.parse(text)
     } catch (thrown) {
@@ -176,9 +187,11 @@ function whyNot(error: z.ZodError, line: string): string {
 /** Keeps the first few faults and counts the rest, as a hostile file may hold millions. */
 function createFaults(): {
   readonly add: (line: number, why: string) => void
+  readonly end: (message: string) => void
   readonly warnings: () => readonly Warning[]
 } {
   const told: Warning[] = []
+  const ends: Warning[] = []
   let more = 0
   const code = 'event-line-ignored'
   const hint = 'see docs/protocol.md for the lines that a workload writes'
@@ -188,10 +201,14 @@ function createFaults(): {
         told.push({ code, message: `line ${line} of events.jsonl was ignored: it ${why}`, hint })
       else more += 1
     },
-    warnings: () =>
-      more === 0
-        ? told
-        : [...told, { code, message: `${more} more lines of events.jsonl were ignored`, hint }],
+    end: (message) => {
+      ends.push({ code, message: `events.jsonl: ${message}`, hint })
+    },
+    warnings: () => {
+      if (more === 0) return [...told, ...ends]
+      const message = `${more} more ${more === 1 ? 'line' : 'lines'} of events.jsonl ignored`
+      return [...told, { code, message, hint }, ...ends]
+    },
   }
 }
 

@@ -104,7 +104,7 @@ function escaped(text: string): string {
     .replaceAll('&', '&amp;')
     .replaceAll('<', '&lt;')
     .replaceAll('>', '&gt;')
-    .replaceAll(/[\\`*_{}[\]|~$^]/g, '\\$&')
+    .replaceAll(/[\\`*{}[\]|~$^]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])/g, '\\$&')
     .replaceAll(/[@#](?=\w)|GH(?=-\d)|www(?=\.)|(?<=\w):(?=\/\/)/gi, `$&${BREAK}`)
 }
 
