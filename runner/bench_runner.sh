@@ -178,7 +178,8 @@ find_cards() {
   local device id index found all=() addresses=() names=() pinned=()
   cards=()
   for device in "$sysfs"/class/drm/card*/device; do
-    [[ ${device%/device} != *-* ]] || continue
+    # Connectors stand beside the cards, as card0-DP-1.
+    [[ $device =~ /card[0-9]+/device$ ]] || continue
     line_of "$device/vendor"
     [[ $value == 0x1002 ]] || continue
     address_of "$device"

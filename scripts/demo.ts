@@ -16,7 +16,7 @@ async function main(): Promise<void> {
     repository: 'you/kernels',
     files: {
       [WORKLOAD]: await readFile(path.join(root, 'workloads', 'cpu_matmul.py'), 'utf8'),
-      [CONFIG]: 'model_name: matmul\nbatch_size: 8\nextras: { rows: 32, size: 64 }\n',
+      [CONFIG]: 'model_name: matmul\nbatch_size: 8\nseq_len: 32\nextras: { size: 64 }\n',
       'README.md': 'A repository with one benchmark.\n',
     },
     inputs: { workload: WORKLOAD, config: CONFIG, device: 'cpu', 'rocm-image-tag': 'none' },

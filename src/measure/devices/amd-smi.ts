@@ -70,6 +70,8 @@ export function readAmdSmiStatic(text: string, kernelRelease?: string): Reading 
     const gpu = gpuSchema.safeParse(entry)
     return gpu.success ? [factsOf(gpu.data, kernelRelease)] : []
   })
+  if (gpus.length === 0 && entries.data.length > 0)
+    return { gpus, warnings: [unreadableWarning('amd-smi static --json', text)] }
   return { gpus, warnings: noiseWarning('amd-smi static --json', found.noise) }
 }
 

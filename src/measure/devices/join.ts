@@ -27,7 +27,9 @@ const KEYS: readonly Key[] = [
  * One list of GPUs out of several, in order of trust: the first source that names any GPU decides which
  * there are, and the earlier source wins for each field. GPUs are matched by render node, unique id and
  * BDF; by position only when no key tells and the counts agree. Disagreement of a tool with the kernel on
- * memory (> 5 %) or target is a Warning that names both.
+ * memory (> 5 %) or target is a Warning that names both: the tool is believed, as it asks the firmware about this
+ * one GPU, while the kernel's memory can be the whole card's of a partition or an APU's carve-out, and its target
+ * is missing on old kernels. Only in the order of the GPUs is the kernel believed, since ROCr reads its list.
  */
 export function joinFacts(...sources: readonly (readonly GpuFacts[])[]): JoinedFacts {
   const [first = [], ...rest] = sources.filter((source) => source.length > 0)
@@ -44,7 +46,19 @@ export function joinFacts(...sources: readonly (readonly GpuFacts[])[]): JoinedF
       return merged(gpu, extra)
     })
   }
-  return { gpus, warnings }
+  return { gpus: gpus.map((gpu) => withCardFacts(gpu, gpus)), warnings }
+}
+
+/** What is told of a card once and holds for each of its partitions: the sensors answer in the first one only. */
+const CARD_FACTS = ['productName', 'memoryPartition', 'powerCapW', 'serial', 'vbios', 'perfLevel'] as const
+
+function withCardFacts(gpu: GpuFacts, all: readonly GpuFacts[]): GpuFacts {
+  const chip: Key = (of) => of.uniqueId ?? card(of)
+  const own = chip(gpu)
+  const siblings = own === undefined ? [] : all.filter((other) => chip(other) === own)
+  const first = (name: (typeof CARD_FACTS)[number]) =>
+    gpu[name] ?? siblings.find((sibling) => sibling[name] !== undefined)?.[name]
+  return { ...gpu, ...Object.fromEntries(CARD_FACTS.map((name) => [name, first(name)])) }
 }
 
 function pair(bases: readonly GpuFacts[], extras: readonly GpuFacts[]) {

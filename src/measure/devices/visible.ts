@@ -36,6 +36,11 @@ export function visibleGpus(
         message: `${name} names \`${chosen.rejected}\`, which is none of the ${gpus.length} GPUs found here`,
         hint: 'the runtime ends the list there, so the GPUs behind it are not used',
       })
+    else if (chosen.gpus.length === 0 && gpus.length > 0)
+      warnings.push({
+        code: 'visible-devices-none',
+        message: `${name} is \`${list}\`, which hides all of the ${gpus.length} GPUs found here`,
+      })
     gpus = chosen.gpus
   }
   if (nvidia) {
