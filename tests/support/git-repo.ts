@@ -48,7 +48,7 @@ export const isolatedGitEnv: Readonly<Record<string, string>> = {
 export const createRepo = async (options: { readonly defaultBranch?: string } = {}): Promise<GitRepo> => {
   const path = await mkdtemp(join(tmpdir(), 'repo-'))
   await git(path, 0, ['init', '--quiet', `--initial-branch=${options.defaultBranch ?? 'main'}`])
-  return repoAt(path)
+  return repositoryAt(path)
 }
 
 const git = async (cwd: string, minute: number, args: readonly string[]): Promise<string> => {
@@ -64,7 +64,8 @@ const git = async (cwd: string, minute: number, args: readonly string[]): Promis
   return stdout.replace(/\n$/, '')
 }
 
-const repoAt = (path: string): GitRepo => {
+/** A repository that is there already; `dispose` would delete it. */
+export const repositoryAt = (path: string): GitRepo => {
   // Each commit stands one minute after the last, so that hashes and order never depend on the clock.
   let minute = 0
   const here = (...args: readonly string[]) => git(path, minute, args)
@@ -115,5 +116,5 @@ const cloneOf = async (source: string, { depth, bare, ref }: CloneOptions = {}):
   ]
   // Git ignores --depth for a plain path, but not for a URL.
   await git(path, 0, ['clone', '--quiet', ...flags, pathToFileURL(source).href, '.'])
-  return repoAt(path)
+  return repositoryAt(path)
 }

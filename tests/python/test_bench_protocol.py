@@ -1,0 +1,235 @@
+import math
+import os
+import sys
+import time
+import types
+import unittest
+from fractions import Fraction
+from unittest import mock
+
+from protocol_reader import read_events
+from workload_case import WorkloadCase
+
+from bench_protocol import Bench, ProtocolError, load_config, synchronize_device
+
+
+class Steps(WorkloadCase):
+    def test_a_loop_writes_start_steps_and_end(self) -> None:
+        with Bench(framework="torch 2.9.1") as bench:
+            for step in bench.steps():
+                time.sleep(0.01)
+                step.tokens(40)
+                step.tokens(2)
+        events = self.written()
+        self.assertEqual(events[0], {"event": "start", "schema": 1, "framework": "torch 2.9.1"})
+        self.assertEqual(events[-1], {"event": "end"})
+        steps = events[1:-1]
+        self.assertEqual([step["index"] for step in steps], [0, 1, 2, 3])
+        self.assertEqual([step["phase"] for step in steps], ["warmup", "measure", "measure", "measure"])
+        self.assertEqual({step["tokens"] for step in steps}, {42})
+        for step in steps:
+            self.assertGreaterEqual(step["seconds"], 0.01)
+            self.assertAlmostEqual(step["ended_at"], time.time(), delta=3600)
+
+    def test_what_is_written_is_read_without_a_fault(self) -> None:
+        with Bench() as bench:
+            for step in bench.steps():
+                step.tokens(7)
+            bench.metric("mfu_pct", 41.5, "%", "higher")
+        read = read_events(self.events.read_text(encoding="utf-8"))
+        self.assertEqual([len(read["warmup"]), len(read["measured"])], [1, 3])
+        self.assertEqual([read["tokens"], read["metrics"]], [28, {"mfu_pct": 41.5}])
+        self.assertEqual([read["framework"], read["ended"], read["bad_steps"], read["ignored"]], [None, True, [], 0])
+
+    def test_a_loop_of_somebody_else_times_each_step_by_itself(self) -> None:
+        with Bench() as bench:
+            for number in range(100):
+                with bench.step() as step:
+                    step.tokens(number + 1)
+                if bench.done:
+                    break
+        self.assertEqual([event["tokens"] for event in self.written()[1:-1]], [1, 2, 3, 4])
+
+    def test_work_between_steps_is_not_timed(self) -> None:
+        with Bench() as bench:
+            while not bench.done:
+                with bench.step():
+                    pass
+                time.sleep(0.02)
+        for event in self.written()[1:-1]:
+            self.assertLess(event["seconds"], 0.02)
+
+    def test_each_line_is_there_before_the_next_step(self) -> None:
+        with Bench() as bench:
+            for step in bench.steps():
+                self.assertEqual(len(self.written()), 1 + step.index)
+
+    def test_a_step_without_tokens_says_nothing_of_them(self) -> None:
+        with Bench() as bench:
+            for _ in bench.steps():
+                pass
+        self.assertNotIn("tokens", self.written()[1])
+
+    def test_a_crash_keeps_what_was_measured_and_says_no_end(self) -> None:
+        with self.assertRaisesRegex(RuntimeError, "out of memory"):
+            with Bench() as bench:
+                for step in bench.steps():
+                    if step.index == 2:
+                        raise RuntimeError("out of memory")
+        self.assertEqual([event["event"] for event in self.written()], ["start", "step", "step"])
+
+    def test_only_rank_0_writes(self) -> None:
+        for rank in ("1", "0"):
+            with mock.patch.dict(os.environ, {"RANK": rank}):
+                with Bench() as bench:
+                    self.assertEqual(sum(1 for _ in bench.steps()), 4)
+        self.assertEqual(len(self.written()), 6)
+
+    def test_numbers_of_other_types_become_plain_ones(self) -> None:
+        with Bench() as bench:
+            for step in bench.steps():
+                step.tokens(Fraction(5, 2))
+        self.assertEqual(self.written()[1]["tokens"], 2.5)
+
+
+class BadUse(WorkloadCase):
+    def test_tokens_that_are_none(self) -> None:
+        with Bench() as bench:
+            for step in bench.steps():
+                for count in (0, -1, math.nan, math.inf, True, "8", None):
+                    with self.assertRaisesRegex(ProtocolError, f"step {step.index}: tokens must be a number above 0"):
+                        step.tokens(count)
+
+    def test_a_tensor_is_told_how_to_become_a_number(self) -> None:
+        with Bench() as bench:
+            with bench.step() as step:
+                with self.assertRaisesRegex(ProtocolError, r"call \.item\(\)"):
+                    step.tokens(types.SimpleNamespace(item=lambda: 5))
+
+    def test_tokens_after_the_step(self) -> None:
+        with Bench() as bench:
+            with bench.step() as step:
+                pass
+            with self.assertRaisesRegex(ProtocolError, "after the step had ended"):
+                step.tokens(5)
+
+    def test_a_step_in_a_step_and_one_too_many(self) -> None:
+        with Bench() as bench:
+            with bench.step():
+                with self.assertRaisesRegex(ProtocolError, "inside another one"):
+                    with bench.step():
+                        self.fail("a step inside a step began")
+            for _ in range(3):
+                with bench.step():
+                    pass
+            with self.assertRaisesRegex(ProtocolError, "all 4 steps were taken"):
+                with bench.step():
+                    self.fail("a fifth step began")
+
+    def test_steps_taken_twice(self) -> None:
+        with Bench() as bench:
+            self.assertEqual(sum(1 for _ in bench.steps()), 4)
+            with self.assertRaisesRegex(ProtocolError, "taken before"):
+                next(bench.steps())
+
+    def test_without_with(self) -> None:
+        bench = Bench()
+        with self.assertRaisesRegex(ProtocolError, "open Bench"):
+            next(bench.steps())
+        with self.assertRaisesRegex(ProtocolError, "not open"):
+            bench.metric("mfu_pct", 1)
+        with bench:
+            with self.assertRaisesRegex(ProtocolError, "already in use"):
+                bench.__enter__()
+
+    def test_metrics_that_are_none(self) -> None:
+        with Bench() as bench:
+            for name, value, better in (
+                ("", 1, None),
+                ("m" * 101, 1, None),
+                ("mfu_pct", math.nan, None),
+                ("mfu_pct", "41", None),
+                ("mfu_pct", 41, "more"),
+            ):
+                with self.assertRaises(ProtocolError):
+                    bench.metric(name, value, better=better)
+        self.assertEqual([event["event"] for event in self.written()], ["start", "end"])
+
+    def test_a_framework_that_is_no_string(self) -> None:
+        with self.assertRaisesRegex(ProtocolError, "framework must be a string"):
+            Bench(framework=2.9)  # type: ignore[arg-type]
+
+
+class Variables(WorkloadCase):
+    def test_counts_that_are_none(self) -> None:
+        for name, text in (
+            ("BENCH_STEPS", "0"),
+            ("BENCH_STEPS", ""),
+            ("BENCH_STEPS", "ten"),
+            ("BENCH_STEPS", "\u0663"),
+            ("BENCH_WARMUP_STEPS", "-1"),
+        ):
+            with self.subTest(name=name, text=text), mock.patch.dict(os.environ, {name: text}):
+                with self.assertRaisesRegex(ProtocolError, f"{name} must be a whole number"):
+                    Bench()
+
+    def test_no_file_for_events(self) -> None:
+        with mock.patch.dict(os.environ, {"BENCH_EVENTS": ""}):
+            with self.assertRaisesRegex(ProtocolError, "BENCH_EVENTS is not set"):
+                Bench()
+
+    def test_the_config(self) -> None:
+        self.configure({"model_name": "m\u00e4"})
+        self.assertEqual(load_config(), {"model_name": "m\u00e4"})
+        self.configure([1])
+        with self.assertRaisesRegex(ProtocolError, "must hold a JSON object"):
+            load_config()
+        with mock.patch.dict(os.environ, {"BENCH_CONFIG": str(self.folder / "missing")}):
+            with self.assertRaisesRegex(ProtocolError, "cannot be read"):
+                load_config()
+        with mock.patch.dict(os.environ, {"BENCH_CONFIG": ""}):
+            with self.assertRaisesRegex(ProtocolError, "not set"):
+                load_config()
+
+
+class Device(WorkloadCase):
+    def torch(self, available: bool) -> types.SimpleNamespace:
+        return types.SimpleNamespace(
+            cuda=types.SimpleNamespace(is_available=lambda: available, synchronize=mock.Mock())
+        )
+
+    def test_a_step_waits_for_the_device_before_and_after(self) -> None:
+        torch = self.torch(True)
+        with mock.patch.dict(sys.modules, {"torch": torch}), Bench() as bench:
+            for _ in bench.steps():
+                pass
+        self.assertEqual(torch.cuda.synchronize.call_count, 8)
+
+    def test_the_time_that_the_device_still_needs_counts(self) -> None:
+        torch = self.torch(True)
+        torch.cuda.synchronize = lambda: time.sleep(0.01)
+        with mock.patch.dict(sys.modules, {"torch": torch}), Bench() as bench:
+            for _ in bench.steps():
+                pass
+        for event in self.written()[1:-1]:
+            self.assertGreaterEqual(event["seconds"], 0.01)
+
+    def test_without_a_device_nothing_waits(self) -> None:
+        torch = self.torch(False)
+        with mock.patch.dict(sys.modules, {"torch": torch}):
+            synchronize_device()
+        torch.cuda.synchronize.assert_not_called()
+
+    def test_torch_is_never_imported(self) -> None:
+        script = self.folder / "w.py"
+        (self.folder / "torch.py").write_text("raise SystemExit('torch was imported')\n", encoding="utf-8")
+        script.write_text(
+            "from bench_protocol import Bench\nwith Bench() as bench:\n    for step in bench.steps(): pass\n",
+            encoding="utf-8",
+        )
+        ended = self.start(script)
+        self.assertEqual([ended.returncode, ended.stderr], [0, ""])
+
+
+if __name__ == "__main__":
+    unittest.main()
