@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { recording } from '../../../tests/support/fakerocm.ts'
-import { NVIDIA_SMI_FIELDS, readNvidiaSmi } from './nvidia-smi.ts'
+import { readNvidiaSmi } from './nvidia-smi.ts'
 
 describe('nvidia-smi --query-gpu', () => {
   it('H200, one of them split by MIG', () => {
@@ -41,8 +41,4 @@ describe('nvidia-smi --query-gpu', () => {
       expect(readNvidiaSmi(text)).toMatchObject({ gpus: [], warnings: [{ code: 'device-tool-unreadable' }] })
     },
   )
-
-  it('asks for the field that tells the GPUs apart', () => {
-    expect(NVIDIA_SMI_FIELDS).toContain('uuid')
-  })
 })
