@@ -120,7 +120,8 @@ function roundGib(bytes: number): number {
 function every(gpus: readonly GpuFacts[], pick: (gpu: GpuFacts) => Part): Part {
   const values = new Set(gpus.map((gpu) => pick(gpu) || undefined))
   const [first] = values
-  if (values.has(undefined) || values.size < 2) return first
+  if (values.has(undefined)) return undefined
+  if (values.size < 2) return first
   const order = new Intl.Collator('en', { numeric: true })
   return [...values].map(String).sort(order.compare).join(' + ').slice(0, 500)
 }

@@ -1,30 +1,8 @@
-/** Device facts through real processes: tools that answer, fail, hang and print rubbish. */
+/** Device facts through real processes, on hosts of several kinds. */
 
-import { chmod, readFile } from 'node:fs/promises'
-import { setImmediate } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { createDevice } from '../../src/io/device.ts'
-import { type FakeAnswers, type FakeHost, fakeRocm, recording } from '../support/fakerocm.ts'
-
-const STATIC = 'static --json'
-const VERSION = 'version --json'
-
-const amdSmi = (staticText: string): FakeAnswers => ({
-  [STATIC]: { stdout: staticText },
-  [VERSION]: { stdout: recording('amd-smi/version_json_7.0.2.json') },
-})
-
-const base: FakeHost = {
-  devices: ['kfd', 'dri/renderD128'],
-  files: {
-    'proc/cpuinfo': recording('cpu/cpuinfo_x86.txt'),
-    'proc/sys/kernel/numa_balancing': '0\n',
-    'etc/os-release': 'NAME="Ubuntu"\nPRETTY_NAME="Ubuntu 24.04.2 LTS"\n',
-    'sys/module/amdgpu/version': '6.16.6\n',
-  },
-}
-
-const mi210: FakeHost = { ...base, topology: 'mi210' }
+import { amdSmi, fakeRocm, mi210Host, plainHost, recording } from '../support/fakerocm.ts'
 
 const codes = (facts: { readonly warnings: readonly { readonly code: string }[] }) =>
   facts.warnings.map((warning) => warning.code)
@@ -32,7 +10,7 @@ const codes = (facts: { readonly warnings: readonly { readonly code: string }[] 
 describe('a host with AMD GPUs', () => {
   it('tells tool, kernel and host in one environment', async () => {
     await using host = await fakeRocm({
-      ...mi210,
+      ...mi210Host,
       tools: {
         'amd-smi': amdSmi(recording('amd-smi/static_json_7.x_mi210.json')),
         python3: { '--version': { stdout: 'Python 3.12.3\n' } },
@@ -68,7 +46,7 @@ describe('a host with AMD GPUs', () => {
 
   it('pins the first GPU of the inherited list, and gives a partition the facts of its card', async () => {
     await using host = await fakeRocm({
-      ...base,
+      ...plainHost,
       topology: 'mi300x-cpx',
       devices: ['kfd', ...[...Array(9).keys()].map((i) => `dri/renderD${128 + i}`)],
       tools: { 'amd-smi': amdSmi(recording('amd-smi/static_json_6.x_mi300x-mixed.json')) },
@@ -86,7 +64,7 @@ describe('a host with AMD GPUs', () => {
 
   it('has the digest of the same host when only the order of the visible list differs', async () => {
     await using host = await fakeRocm({
-      ...base,
+      ...plainHost,
       topology: 'mi210',
       devices: ['kfd', 'dri/renderD128', 'dri/renderD129'],
     })
@@ -101,10 +79,10 @@ describe('a host with AMD GPUs', () => {
 
   it('is known from the kernel alone when there is no tool; nothing is taken from another card', async () => {
     await using host = await fakeRocm({
-      ...base,
+      ...plainHost,
       cards: { 128: 'rx6900xt/card0' },
       topology: 'mi210',
-      files: { ...base.files, 'opt/rocm/.info/version': '6.4.1-83\n' },
+      files: { ...plainHost.files, 'opt/rocm/.info/version': '6.4.1-83\n' },
     })
     const facts = await createDevice({ env: host.env }).inspect('auto')
     expect(codes(facts)).toEqual(['environment-unknown-parts'])
@@ -119,9 +97,9 @@ describe('a host with AMD GPUs', () => {
   })
 
   it('calls a driver without a version in-tree, whoever is asked', async () => {
-    const { 'sys/module/amdgpu/version': _, ...files } = base.files ?? {}
+    const { 'sys/module/amdgpu/version': _, ...files } = plainHost.files ?? {}
     await using host = await fakeRocm({
-      ...mi210,
+      ...mi210Host,
       files: { ...files, 'sys/module/amdgpu/srcversion': 'E2B1C4D5F6A7B8C9D0E1F2A' },
     })
     const facts = await createDevice({ env: host.env }).inspect('auto')
@@ -131,7 +109,7 @@ describe('a host with AMD GPUs', () => {
   it('does not count what its container was not given', async () => {
     for (const devices of [[], ['dri/renderD128'], ['kfd']]) {
       await using host = await fakeRocm({
-        ...mi210,
+        ...mi210Host,
         devices,
         cards: { 128: 'rx6900xt/card0' },
         tools: { 'amd-smi': amdSmi(recording('amd-smi/static_json_7.x_mi210.json')) },
@@ -143,7 +121,7 @@ describe('a host with AMD GPUs', () => {
   })
 
   it('measures on the CPU, and says why, when the inherited list hides all GPUs', async () => {
-    await using host = await fakeRocm(mi210)
+    await using host = await fakeRocm(mi210Host)
     for (const list of ['', '-1']) {
       const facts = await createDevice({ env: { ...host.env, ROCR_VISIBLE_DEVICES: list } }).inspect('auto')
       expect(facts).toMatchObject({ measuredOn: 'cpu', gpuCount: 0, gpuIds: [] })
@@ -152,112 +130,11 @@ describe('a host with AMD GPUs', () => {
   })
 })
 
-describe('tools that misbehave', () => {
-  const older: FakeAnswers = { '-a --json': { stdout: recording('rocm-smi/rocm-5.7.1_mi100x2_all.json') } }
-  const product = 'Arcturus GL-XL [Instinct MI100]'
-  const mi100: FakeHost = { ...base, devices: ['kfd'] }
-
-  it('a missing amd-smi is replaced by rocm-smi without a word about it', async () => {
-    await using host = await fakeRocm({ ...mi100, tools: { 'rocm-smi': older } })
-    const facts = await createDevice({ env: host.env }).inspect('auto')
-    expect(facts.environment.comparable).toMatchObject({ gpu_product: product, power_cap_w: 290 })
-    expect(codes(facts)).toEqual(['device-order-unproven', 'environment-unknown-parts'])
-    expect(facts.gpuIds).toEqual(['0'])
-  })
-
-  it('an amd-smi that hangs is killed with all it started, and rocm-smi is asked', async () => {
-    await using host = await fakeRocm({
-      ...mi100,
-      tools: { 'amd-smi': { '*': { stdout: '[', hang: true } }, 'rocm-smi': older },
-    })
-    const facts = await createDevice({ env: host.env, tools: { deadlineMs: 500 } }).inspect('auto')
-    expect(facts.environment.comparable.gpu_product).toBe(product)
-    expect(facts.warnings[0]).toMatchObject({
-      code: 'device-tool-failed',
-      message: 'amd-smi static --json did not end within 0.5 s',
-    })
-    const helpers = await host.helpers()
-    expect(helpers).toHaveLength(1)
-    while (await alive(helpers[0] ?? 0)) await setImmediate()
-    expect(await host.calls()).not.toContain('amd-smi version --json')
-  })
-
-  it('an amd-smi that floods is killed', async () => {
-    await using host = await fakeRocm({
-      ...mi100,
-      tools: { 'amd-smi': { '*': { flood: true } }, 'rocm-smi': older },
-    })
-    const facts = await createDevice({ env: host.env, tools: { maxOutputBytes: 100_000 } }).inspect('auto')
-    expect(facts.environment.comparable.gpu_product).toBe(product)
-    expect(facts.warnings[0]?.message).toBe('amd-smi static --json printed more than 100000 bytes')
-  })
-
-  it.each([
-    ['garbage', { stdout: '\u0000\u001b[31mSegmentation fault\n' }, 'device-tool-unreadable'],
-    [
-      'cut JSON',
-      { stdout: recording('amd-smi/static_json_7.x_mi210.json').slice(0, 900) },
-      'device-tool-unreadable',
-    ],
-    ['nothing', {}, 'device-tool-unreadable'],
-    ['an error', { stderr: 'noise\nRuntimeError: \u001b[1mno groups', exitCode: 1 }, 'device-tool-failed'],
-  ] as const)('%s of amd-smi is a warning, and rocm-smi is asked', async (_, answer, code) => {
-    await using host = await fakeRocm({
-      ...mi100,
-      tools: { 'amd-smi': { [STATIC]: answer }, 'rocm-smi': older },
-    })
-    const facts = await createDevice({ env: host.env }).inspect('auto')
-    expect(facts.warnings[0]?.code).toBe(code)
-    expect(facts.warnings[0]?.message).not.toMatch(/\p{Cc}/u)
-    expect(facts.environment.comparable.gpu_product).toBe(product)
-  })
-
-  it('data behind a notice, beside noise on stderr, late and with a bad exit code is read', async () => {
-    const stdout = `WARNING: user is not in the render group\n${recording('amd-smi/static_json_7.x_mi210.json')}`
-    await using host = await fakeRocm({
-      ...mi210,
-      tools: { 'amd-smi': { [STATIC]: { stdout, stderr: 'low power state', exitCode: 15, delayMs: 100 } } },
-    })
-    const facts = await createDevice({ env: host.env }).inspect('auto')
-    expect(facts.environment.comparable.gpu_product).toBe('AMD Instinct MI210')
-    expect(codes(facts)).toEqual([
-      'device-tool-noise',
-      'device-tool-failed',
-      'environment-unknown-parts',
-    ])
-    expect(facts.warnings[1]?.message).toBe(
-      'amd-smi version --json failed: amd-smi: error: unrecognized arguments: version --json',
-    )
-  })
-
-  it('a tool that cannot be executed is a warning', async () => {
-    await using host = await fakeRocm({ ...mi210, tools: { 'amd-smi': amdSmi('[]') } })
-    await chmod(`${host.env.PATH}/amd-smi`, 0o644)
-    const facts = await createDevice({ env: host.env }).inspect('auto')
-    expect(facts.measuredOn).toBe('gpu')
-    expect(codes(facts)).toEqual(['device-tool-failed', 'environment-unknown-parts'])
-  })
-
-  it('no tool sees the secrets of the job or a list of visible devices', async () => {
-    await using host = await fakeRocm({
-      ...mi210,
-      tools: { 'amd-smi': amdSmi('[]'), 'rocm-smi': older, python3: { '*': { stdout: 'Python 3.12.3' } } },
-    })
-    const secrets = { GITHUB_TOKEN: 'ghs_x', ACTIONS_RUNTIME_TOKEN: 'y', ROCR_VISIBLE_DEVICES: '0' }
-    const env = { ...host.env, ...secrets, HOME: '/nowhere', LANG: 'C.UTF-8' }
-    await createDevice({ env }).inspect('auto')
-    const addedByShell = ['PWD', 'OLDPWD', 'SHLVL', '_']
-    const names = (await host.variables()).map((line) => line.split('=')[0] ?? '')
-    const given = [...new Set(names)].filter((name) => !addedByShell.includes(name))
-    expect(given.sort()).toEqual(['HOME', 'LANG', 'PATH'])
-  })
-})
-
 describe('a host without AMD GPUs', () => {
-  const query = (text: string): FakeHost['tools'] => ({ 'nvidia-smi': { '*': { stdout: text } } })
+  const query = (text: string) => ({ 'nvidia-smi': { '*': { stdout: text } } })
 
   it('is asked for NVIDIA GPUs, and the inherited list is obeyed', async () => {
-    const { devices: _, ...bare } = base
+    const { devices: _, ...bare } = plainHost
     await using host = await fakeRocm({ ...bare, tools: query(recording('nvidia-smi/query_h200.csv')) })
     const facts = await createDevice({ env: { ...host.env, CUDA_VISIBLE_DEVICES: '0' } }).inspect('gpu')
     expect(facts).toMatchObject({
@@ -280,7 +157,7 @@ describe('a host without AMD GPUs', () => {
   })
 
   it('measures on the CPU without a warning when it has no GPU at all', async () => {
-    await using host = await fakeRocm({ files: base.files ?? {} })
+    await using host = await fakeRocm({ files: plainHost.files ?? {} })
     for (const want of ['auto', 'gpu', 'cpu'] as const) {
       const facts = await createDevice({ env: host.env }).inspect(want)
       expect(facts).toMatchObject({ measuredOn: 'cpu', gpuCount: 0, gpuIds: [], warnings: [] })
@@ -303,7 +180,7 @@ describe('a host without AMD GPUs', () => {
 
   it('runs no device tool when the CPU is wanted, whatever is there', async () => {
     await using host = await fakeRocm({
-      ...mi210,
+      ...mi210Host,
       tools: {
         'amd-smi': amdSmi(recording('amd-smi/static_json_7.x_mi210.json')),
         'nvidia-smi': {},
@@ -315,9 +192,3 @@ describe('a host without AMD GPUs', () => {
     expect(await host.calls()).toEqual(['python3 --version'])
   })
 })
-
-/** Killed processes may stay as zombies where nobody reaps them. */
-async function alive(pid: number): Promise<boolean> {
-  const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => undefined)
-  return stat !== undefined && !/\) [ZX] /.test(stat)
-}

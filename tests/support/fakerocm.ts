@@ -102,6 +102,25 @@ export async function fakeRocm(host: FakeHost = {}): Promise<FakeRocm> {
   }
 }
 
+/** Answers of an amd-smi of 7.0.2 that prints this for `static`. */
+export const amdSmi = (staticText: string): FakeAnswers => ({
+  'static --json': { stdout: staticText },
+  'version --json': { stdout: recording('amd-smi/version_json_7.0.2.json') },
+})
+
+/** What every Linux host with one AMD GPU has, without tools and topology. */
+export const plainHost = {
+  devices: ['kfd', 'dri/renderD128'],
+  files: {
+    'proc/cpuinfo': recording('cpu/cpuinfo_x86.txt'),
+    'proc/sys/kernel/numa_balancing': '0\n',
+    'etc/os-release': 'NAME="Ubuntu"\nPRETTY_NAME="Ubuntu 24.04.2 LTS"\n',
+    'sys/module/amdgpu/version': '6.16.6\n',
+  },
+}
+
+export const mi210Host = { ...plainHost, topology: 'mi210' }
+
 async function layRoot(root: string, host: FakeHost): Promise<void> {
   const put = async (file: string, text: string) => {
     await mkdir(path.dirname(path.join(root, file)), { recursive: true })

@@ -22,7 +22,6 @@ const ABSENT =
 export function textOf(cell: Cell): string | undefined {
   if (cell === undefined) return undefined
   const raw = String(typeof cell === 'object' ? cell.value : cell)
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is removed
   const text = raw.replace(/[\u0000-\u001f\u007f-\u009f]+/g, ' ').trim()
   return ABSENT.test(text) ? undefined : text.slice(0, 200)
 }

@@ -4,10 +4,12 @@ import { readCpu } from './cpu.ts'
 
 describe('CPU', () => {
   it('x86: blanks in the model are one', () => {
-    expect(readCpu({ cpuinfo: recording('cpu/cpuinfo_x86.txt'), runtimeModel: 'other', cores: 128 })).toEqual({
-      model: 'AMD EPYC 9575F 64-Core Processor',
-      cores: 128,
-    })
+    expect(readCpu({ cpuinfo: recording('cpu/cpuinfo_x86.txt'), runtimeModel: 'other', cores: 128 })).toEqual(
+      {
+        model: 'AMD EPYC 9575F 64-Core Processor',
+        cores: 128,
+      },
+    )
   })
 
   it('lscpu', () => {

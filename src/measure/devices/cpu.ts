@@ -22,7 +22,7 @@ export function readCpu(said: {
   readonly cores?: number | undefined
 }): CpuFacts {
   const cpuinfo = textSchema.parse(said.cpuinfo) ?? ''
-  const model = valueOf(cpuinfo, 'model name') ?? textOf(said.runtimeModel) ?? armModel(cpuinfo)
+  const model = fieldOf(cpuinfo, 'model name') ?? textOf(said.runtimeModel) ?? armModel(cpuinfo)
   return {
     model: model?.replace(/\s+/g, ' '),
     cores: said.cores !== undefined && said.cores > 0 ? said.cores : undefined,
@@ -31,10 +31,10 @@ export function readCpu(said: {
 
 /** arm64 kernels name no model: the two ids are what tells one core from another. */
 function armModel(cpuinfo: string): string | undefined {
-  const [implementer, part] = [valueOf(cpuinfo, 'CPU implementer'), valueOf(cpuinfo, 'CPU part')]
+  const [implementer, part] = [fieldOf(cpuinfo, 'CPU implementer'), fieldOf(cpuinfo, 'CPU part')]
   return implementer && part ? `ARM implementer ${implementer} part ${part}` : undefined
 }
 
-function valueOf(text: string, key: string): string | undefined {
+function fieldOf(text: string, key: string): string | undefined {
   return textOf(new RegExp(`^${key}[ \\t]*:[ \\t]*(.*)$`, 'im').exec(text)?.[1])
 }

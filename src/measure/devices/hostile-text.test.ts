@@ -83,7 +83,9 @@ describe('unknown text', () => {
   })
 
   it('never breaks joining and choosing; no GPU is invented or lost', () => {
-    const source = fc.tuple(fc.constantFrom(...Object.values(readers)), text).map(([read, given]) => read(given))
+    const source = fc
+      .tuple(fc.constantFrom(...Object.values(readers)), text)
+      .map(([read, given]) => read(given))
     fc.assert(
       fc.property(source, source, source, fc.string(), (a, b, c, list) => {
         const { gpus } = joinFacts(a, b, c)

@@ -74,7 +74,10 @@ describe('which GPU is which', () => {
   it('the BDF, where there is no id', () => {
     const { gpus } = joinFacts(
       [gpu('rocm-smi', 0, { bdf: '0000:1e:00.0' }), gpu('rocm-smi', 1, { bdf: '0000:22:00.0' })],
-      [gpu('kfd', 0, { bdf: '0000:22:00.0', rocrIndex: 0 }), gpu('kfd', 1, { bdf: '0000:1e:00.0', rocrIndex: 1 })],
+      [
+        gpu('kfd', 0, { bdf: '0000:22:00.0', rocrIndex: 0 }),
+        gpu('kfd', 1, { bdf: '0000:1e:00.0', rocrIndex: 1 }),
+      ],
     )
     expect(gpus.map((joined) => joined.rocrIndex)).toEqual([1, 0])
   })

@@ -72,7 +72,10 @@ describe('rocm-smi -a --json', () => {
 
   it('a notice in front of the data', () => {
     const text = `WARNING: AMD GPU device(s) is/are in a low-power state.\n${recording('rocm-smi/rocm-7.x_rx9060xt_idle.json')}`
-    expect(readRocmSmi(text)).toMatchObject({ gpus: [{ index: 0 }], warnings: [{ code: 'device-tool-noise' }] })
+    expect(readRocmSmi(text)).toMatchObject({
+      gpus: [{ index: 0 }],
+      warnings: [{ code: 'device-tool-noise' }],
+    })
   })
 
   it.each([
