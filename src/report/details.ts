@@ -16,16 +16,15 @@ export type Room = { readonly open: boolean; readonly logCharacters: number; rea
 
 /** The parts of one benchmark in the order in which they are shown. */
 export function entrySections(entry: ReportEntry, room: Room): readonly Section[] {
-  const folded = (title: Markdown, body: Markdown, priority: number): Section => ({
-    text: details(title, body, room.open),
+  const folded = (title: string, body: Markdown, priority: number): Section => ({
+    text: details(title, entry.benchmark, body, room.open),
     priority,
   })
-  const name = code(entry.benchmark, 100)
   const sections: Section[] = []
   if (entry.failure)
     sections.push(
       folded(
-        md`Last lines of the log of ${name}`,
+        'Last lines of the log of',
         join(
           [
             block(entry.failure.logTail || '(the workload printed nothing)', room.logCharacters),
@@ -40,13 +39,13 @@ export function entrySections(entry: ReportEntry, room: Room): readonly Section[
     )
   const chart = room.charts ? entryChart(entry) : undefined
   if (chart) sections.push({ text: chart, priority: 20 })
-  sections.push(folded(md`How ${name} was judged`, list(judgement(entry)), 70))
+  sections.push(folded('How it was judged:', list(judgement(entry)), 70))
   const changed = changes(entry)
-  if (changed) sections.push(folded(md`What changed for ${name}`, changed, 80))
-  sections.push(folded(md`Key components of ${name}`, components(entry), 50))
-  sections.push(folded(md`Environment of ${name}`, environment(entry), 40))
+  if (changed) sections.push(folded('What changed for', changed, 80))
+  sections.push(folded('Key components of', components(entry), 50))
+  sections.push(folded('Environment of', environment(entry), 40))
   const metrics = otherMetrics(entry)
-  if (metrics) sections.push(folded(md`All metrics of ${name}`, metrics, 30))
+  if (metrics) sections.push(folded('All metrics of', metrics, 30))
   return sections
 }
 

@@ -34,7 +34,12 @@ export function join(
 export function prose(text: string, max = 2000): Markdown {
   const pieces = oneLine(text, max).split(/(`[^`]+`)/)
   const shown = pieces.map((piece) => (/^`[^`]+`$/.test(piece) ? code(piece.slice(1, -1)) : escaped(piece)))
-  return trusted(shown.join('').replace(/^([-+=](?=\s|$)|(?<=^\d{1,9})[.)](?=\s|$))/, '\\$1'))
+  // At the start of a line these would begin a list or a heading.
+  const inline = shown
+    .join('')
+    .replace(/^[-+=](?=\s|$)/, '\\$&')
+    .replace(/^(\d{1,9})([.)])(?=\s|$)/, '$1\\$2')
+  return trusted(inline)
 }
 
 /** A foreign value as inline code: GitHub reads no mention, reference or markup inside it. Fits a table. */
@@ -68,9 +73,13 @@ export function table(head: readonly Markdown[], rows: readonly (readonly Markdo
   return trusted([line(head), line(head.map(() => '---')), ...filled.map(line)].join('\n'))
 }
 
-/** A part that is folded away until it is asked for. */
-export function details(title: Markdown, body: Markdown, open: boolean): Markdown {
-  return trusted(`<details${open ? ' open' : ''}><summary>${title}</summary>\n\n${body}\n\n</details>`)
+/**
+ * A part that is folded away until it is asked for, about one foreign `subject`. GitHub reads the title as HTML
+ * and not as Markdown.
+ */
+export function details(title: string, subject: string, body: Markdown, open: boolean): Markdown {
+  const shown = `${html(title)} <code>${html(oneLine(subject, 100))}</code>`
+  return trusted(`<details${open ? ' open' : ''}><summary>${shown}</summary>\n\n${body}\n\n</details>`)
 }
 
 export function list(items: readonly Markdown[]): Markdown {
@@ -99,11 +108,12 @@ export function lineChart(title: Markdown, unit: Markdown, points: readonly numb
   return trusted(`\`\`\`mermaid\n${lines.join('\n')}\n\`\`\``)
 }
 
+function html(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
+}
+
 function escaped(text: string): string {
-  return text
-    .replaceAll('&', '&amp;')
-    .replaceAll('<', '&lt;')
-    .replaceAll('>', '&gt;')
+  return html(text)
     .replaceAll(/[\\`*{}[\]|~$^]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])/g, '\\$&')
     .replaceAll(/[@#](?=\w)|GH(?=-\d)|www(?=\.)|(?<=\w):(?=\/\/)/gi, `$&${BREAK}`)
 }
