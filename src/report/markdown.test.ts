@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { block, code, lineChart, link, marker, md, prose, table } from './markdown.ts'
+import { block, code, details, lineChart, link, marker, md, prose, table } from './markdown.ts'
 
 /** Text that an attacker would try, beside any text at all. */
 const hostile = fc.oneof(

@@ -97,7 +97,7 @@ describe('a host with AMD GPUs', () => {
   })
 
   it('calls a driver without a version in-tree, whoever is asked', async () => {
-    const { 'sys/module/amdgpu/version': _, ...files } = plainHost.files ?? {}
+    const { 'sys/module/amdgpu/version': _, ...files } = plainHost.files
     await using host = await fakeRocm({
       ...mi210Host,
       files: { ...files, 'sys/module/amdgpu/srcversion': 'E2B1C4D5F6A7B8C9D0E1F2A' },
@@ -118,6 +118,12 @@ describe('a host with AMD GPUs', () => {
       expect(facts).toMatchObject({ measuredOn: 'cpu', gpuCount: 0, gpuIds: [] })
       expect(codes(facts)).toEqual(['device-not-passed'])
     }
+  })
+
+  it('does not count a card that can draw but not compute', async () => {
+    await using host = await fakeRocm({ ...plainHost, cards: { 128: 'rx6900xt/card0' } })
+    const facts = await createDevice({ env: host.env }).inspect('auto')
+    expect(facts).toMatchObject({ measuredOn: 'cpu', gpuCount: 0, gpuIds: [], warnings: [] })
   })
 
   it('measures on the CPU, and says why, when the inherited list hides all GPUs', async () => {
@@ -157,7 +163,7 @@ describe('a host without AMD GPUs', () => {
   })
 
   it('measures on the CPU without a warning when it has no GPU at all', async () => {
-    await using host = await fakeRocm({ files: plainHost.files ?? {} })
+    await using host = await fakeRocm({ files: plainHost.files })
     for (const want of ['auto', 'gpu', 'cpu'] as const) {
       const facts = await createDevice({ env: host.env }).inspect(want)
       expect(facts).toMatchObject({ measuredOn: 'cpu', gpuCount: 0, gpuIds: [], warnings: [] })

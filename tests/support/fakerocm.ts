@@ -117,9 +117,10 @@ export const plainHost = {
     'etc/os-release': 'NAME="Ubuntu"\nPRETTY_NAME="Ubuntu 24.04.2 LTS"\n',
     'sys/module/amdgpu/version': '6.16.6\n',
   },
-}
+} satisfies FakeHost
 
-export const mi210Host = { ...plainHost, topology: 'mi210' }
+/** Eight MI210, of which the container was given the first. */
+export const mi210Host = { ...plainHost, topology: 'mi210' } satisfies FakeHost
 
 async function layRoot(root: string, host: FakeHost): Promise<void> {
   const put = async (file: string, text: string) => {
