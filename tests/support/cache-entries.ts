@@ -69,8 +69,11 @@ export const createCacheEntries = (): CacheEntries => {
     finalize: (reservation, size) => {
       if (reservation.bytes.length !== size) return 'size differs'
       reservations.splice(reservations.indexOf(reservation), 1)
-      const { key, version, scope, bytes } = reservation
-      return put({ key, version, scope, bytes })
+      const { id, key, version, scope, bytes } = reservation
+      const createdAt = new Date().toISOString()
+      const added = { id, key, version, scope, bytes, createdAt, lastAccessed: createdAt }
+      entries.push(added)
+      return added
     },
     lookup: (access, keys, version) => {
       for (const scope of access.readable) {

@@ -161,8 +161,6 @@ const cacheEnv = (launch: ActionLaunch): Readonly<Record<string, string>> => {
       return { ...token, ACTIONS_CACHE_URL: github.cacheUrl }
     case 'none':
       return {}
-    case undefined:
-      throw new Error('TODO: Not implemented yet')
   }
 }
 

@@ -179,7 +179,6 @@ describe('faults', () => {
       kind: 'status',
       status: 429,
       headers: { 'retry-after': '9' },
-      after: 1,
       times: 1,
     })
     github.faults.add({ at: 'blob.get', kind: 'truncate', keep: 20 })
