@@ -154,14 +154,10 @@ const runnerEnv = (launch: ActionLaunch, home: string, files: RunnerFiles) => ({
 const cacheEnv = (launch: ActionLaunch): Readonly<Record<string, string>> => {
   const { github, cache = 'v2', scopes = usualScopes(launch) } = launch
   const token = { ACTIONS_RUNTIME_TOKEN: github.mintRuntimeToken({ scopes }) }
-  switch (cache) {
-    case 'v2':
-      return { ...token, ACTIONS_CACHE_SERVICE_V2: 'True', ACTIONS_RESULTS_URL: github.cacheUrl }
-    case 'v1':
-      return { ...token, ACTIONS_CACHE_URL: github.cacheUrl }
-    case 'none':
-      return {}
-  }
+  if (cache === 'none') return {}
+  return cache === 'v1'
+    ? { ...token, ACTIONS_CACHE_URL: github.cacheUrl }
+    : { ...token, ACTIONS_CACHE_SERVICE_V2: 'True', ACTIONS_RESULTS_URL: github.cacheUrl }
 }
 
 /** Own ref, base branch, default branch; only its own is writable, and none under pull_request_target. */
