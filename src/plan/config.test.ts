@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { nearestName, readConfig, type WorkloadConfig, workloadConfigSchema } from './config.ts'
+import { readConfig, type WorkloadConfig, workloadConfigSchema } from './config.ts'
+import { nearestName } from './nearest-name.ts'
 
 function config(text: string): WorkloadConfig {
   const read = readConfig(text, 'config')
@@ -72,7 +73,16 @@ describe('readConfig', () => {
       'config.env_vars.PATH: "/x" is not valid: belongs to the runner',
     ],
     ['{"model_name":"m","env_vars":{"a b":"1"}}', 'is no name of an environment variable'],
-    ['{"model_name":"m","env_vars":{"A":1}}', 'config.env_vars.A: 1 is not valid'],
+    ['{"model_name":"m","env_vars":{"A":1}}', '(write it in quotes)'],
+    [
+      '{"model_name":"m","warmup-steps":5}',
+      '`warmup-steps` is an input of the action: write it beside `config`',
+    ],
+    ['{"model_name":"m","precision":{"toString":1}}', 'config.precision: {"toString":1} is not valid'],
+    ['model_name: m\n---\nbatch_size: 8', 'config: holds more than one document (`---`)'],
+    ['3', 'config: must be a mapping of fields, but is a number'],
+    ['{"model_name":"m","api_key":"sk-verysecretverysecret1"}', 'value "***"'],
+    ['{"model_name":"m","env_vars":{"GITHUB_TOKEN":"abcdef"}}', 'GITHUB_TOKEN: "***" is not valid'],
     ['{"model_name":"m","model_name":"n"}', 'unique'],
     ['[1]', 'config: must be a mapping of fields, but is a list'],
     ['"text"', 'config: must be a mapping of fields, but is a string'],

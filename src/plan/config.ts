@@ -1,10 +1,10 @@
 /** `WorkloadConfig`: the strict schema of a benchmark's config, and the reading of its text; opens no file. */
 
-import { distance } from 'fastest-levenshtein'
-import { parseDocument } from 'yaml'
 import { z } from 'zod'
 import type { Issue, Warning } from '../errors.ts'
-import { isOwnedVariable } from './environment-variables.ts'
+import { isOwnedVariable, redacted } from './environment-variables.ts'
+import { nearestName } from './nearest-name.ts'
+import { readYaml } from './yaml.ts'
 
 /** A JSON value as it can stand in `extras`. */
 export type JsonValue =
@@ -59,6 +59,24 @@ export const workloadConfigSchema = z.strictObject({
 
 export type WorkloadConfig = Readonly<z.infer<typeof workloadConfigSchema>>
 
+/** Inputs that cannot be lifted out; a nested one must not be taken for a config field of a similar name. */
+const BESIDE = [
+  'warmup-steps',
+  'warmup',
+  'workload',
+  'name',
+  'rocm-image-tag',
+  'runner',
+  'device',
+  'baseline',
+  'baseline-ref',
+  'min-effect',
+  'fail-on',
+  'timeout-minutes',
+  'comment',
+  'config',
+]
+
 /** Keys that belong beside the config and are often nested in it by mistake (design section 3). */
 const LIFTED = ['steps', 'cache', 'force-rerun', 'force_rerun'] as const
 
@@ -90,9 +108,6 @@ export function readConfig(text: string, where: string): ReadConfig {
     const message = `must be a mapping of fields, but is ${kindOf(raw)}`
     return bad([{ where, message, hint: 'write for instance {"model_name": "my-model", "batch_size": 4}' }])
   }
-  const issues = unsafeValues(raw, where)
-  if (issues.length > 0) return bad(issues)
-
   const fields = Object.fromEntries(Object.entries(raw).filter(([key]) => !isLifted(key)))
   const checked = workloadConfigSchema.safeParse(fields)
   if (!checked.success)
@@ -112,71 +127,6 @@ export function readConfig(text: string, where: string): ReadConfig {
   return { kind: 'ok', config: checked.data, lifted, warnings }
 }
 
-/** The nearest of `names` to what was written, when it is near enough to be a slip; else undefined. */
-export function nearestName(written: string, names: readonly string[]): string | undefined {
-  const simple = (name: string) => name.toLowerCase().replaceAll(/[^a-z0-9]/g, '')
-  const scored = names.map((name) => ({ name, far: distance(simple(written), simple(name)) }))
-  const best = scored.sort((a, b) => a.far - b.far)[0]
-  return best && best.far <= Math.max(2, Math.floor(written.length / 3)) ? best.name : undefined
-}
-
-function readYaml(
-  text: string,
-  where: string,
-): { kind: 'ok'; value: unknown } | { kind: 'bad'; issues: readonly Issue[] } {
-  const document = parseDocument(text, {
-    version: '1.2',
-    schema: 'core',
-    merge: false,
-    intAsBigInt: true,
-    uniqueKeys: true,
-    prettyErrors: true,
-    logLevel: 'silent',
-  })
-  const faults = [...document.errors, ...document.warnings]
-  if (faults.length > 0) {
-    const hint = 'write one JSON object or one YAML mapping'
-    return bad(faults.slice(0, 10).map((fault) => ({ where, message: firstLine(fault.message), hint })))
-  }
-  try {
-    return { kind: 'ok', value: document.toJS({ maxAliasCount: 100 }) }
-  } catch (thrown) {
-    const message = thrown instanceof Error ? firstLine(thrown.message) : String(thrown)
-    return bad([{ where, message, hint: 'write the values out instead of using YAML anchors' }])
-  }
-}
-
-/** Values that JSON or a double cannot hold; replaces safe BigInts by numbers in place. */
-function unsafeValues(value: Record<string, unknown> | unknown[], where: string): readonly Issue[] {
-  const issues: Issue[] = []
-  for (const [key, inner] of Object.entries(value)) {
-    const path = Array.isArray(value) ? `${where}[${key}]` : `${where}.${key}`
-    if (key === '__proto__') issues.push({ where: path, message: 'this name cannot be used' })
-    else if (typeof inner === 'bigint') {
-      const number = Number(inner)
-      if (!Number.isSafeInteger(number))
-        issues.push({
-          where: path,
-          message: `${inner} is too large to be kept exactly`,
-          hint: 'write it in quotes',
-        })
-      else Object.assign(value, { [key]: number })
-    } else if (typeof inner === 'number' && !Number.isFinite(inner))
-      issues.push({ where: path, message: `${inner} has no JSON form`, hint: 'write it in quotes' })
-    else if (typeof inner === 'string' && !inner.isWellFormed())
-      issues.push({ where: path, message: 'holds half of a surrogate pair', hint: 'write valid Unicode' })
-    else if (!key.isWellFormed()) issues.push({ where, message: 'a name holds half of a surrogate pair' })
-    else if (isRecord(inner) || Array.isArray(inner)) issues.push(...unsafeValues(inner, path))
-    else if (typeof inner === 'object' && inner !== null)
-      issues.push({
-        where: path,
-        message: 'has no JSON form',
-        hint: 'use strings, numbers, lists and mappings',
-      })
-  }
-  return issues
-}
-
 function configIssues(
   issue: z.core.$ZodIssue,
   fields: Readonly<Record<string, unknown>>,
@@ -184,17 +134,14 @@ function configIssues(
 ): readonly Issue[] {
   const names = Object.keys(workloadConfigSchema.shape)
   if (issue.code === 'unrecognized_keys') {
-    return issue.keys.map((key) => {
-      const near = nearestName(key, [...names, ...LIFTED])
-      const hint = near ? `did you mean \`${near}\`? Free-form values go into \`extras\`` : undefined
-      return {
-        where: [where, ...issue.path, key].join('.'),
-        message: `unknown field, value ${shown(at(fields, [...issue.path, key]))}`,
-        hint: hint ?? `valid fields: ${names.join(', ')}; free-form values go into \`extras\``,
-      }
-    })
+    return issue.keys.map((key) => ({
+      where: [where, ...issue.path, key].join('.'),
+      message: `unknown field, value ${shown(key, at(fields, [...issue.path, key]))}`,
+      hint: unknownHint(key, names),
+    }))
   }
   const value = at(fields, issue.path)
+  const name = String(issue.path.at(-1) ?? '')
   const place = [where, ...issue.path].join('.')
   if (value === undefined && issue.path[0] === 'model_name')
     return [
@@ -206,11 +153,29 @@ function configIssues(
     ]
   if (issue.code === 'invalid_value') {
     const allowed = issue.values.map(String)
-    const near = nearestName(String(value), allowed)
+    const near = typeof value === 'string' ? nearestName(value, allowed) : undefined
     const hint = `${near ? `did you mean \`${near}\`? ` : ''}valid: ${allowed.join(', ')}`
-    return [{ where: place, message: `${shown(value)} is not valid`, hint }]
+    return [{ where: place, message: `${shown(name, value)} is not valid`, hint }]
   }
-  return [{ where: place, message: `${shown(value)} is not valid: ${issue.message}` }]
+  const unquoted = issue.path[0] === 'env_vars' && ['number', 'boolean'].includes(typeof value)
+  return [
+    {
+      where: place,
+      message: `${shown(name, value)} is not valid: ${issue.message}`,
+      ...(unquoted && { hint: 'write it in quotes' }),
+    },
+  ]
+}
+
+function unknownHint(key: string, names: readonly string[]): string {
+  const beside = BESIDE.find(
+    (input) => input.replaceAll('-', '') === key.toLowerCase().replaceAll(/[-_]/g, ''),
+  )
+  const free = 'free-form values go into `extras`'
+  if (beside && !names.includes(key))
+    return `\`${beside === 'warmup' ? 'warmup-steps' : beside}\` is an input of the action: write it beside \`config\`; ${free}`
+  const near = nearestName(key, [...names, ...LIFTED])
+  return near ? `did you mean \`${near}\`? F${free.slice(1)}` : `valid fields: ${names.join(', ')}; ${free}`
 }
 
 function at(value: unknown, path: readonly PropertyKey[]): unknown {
@@ -220,17 +185,14 @@ function at(value: unknown, path: readonly PropertyKey[]): unknown {
   }, value)
 }
 
-function shown(value: unknown): string {
-  const text = value === undefined ? 'nothing' : JSON.stringify(value)
+/** A value as a message may show it: a secret that is refused is a secret all the same. */
+function shown(name: string, value: unknown): string {
+  const text = value === undefined ? 'nothing' : JSON.stringify(redacted(value, name))
   return text.length > 80 ? `${text.slice(0, 79)}…` : text
 }
 
 function bad(issues: readonly Issue[]): { readonly kind: 'bad'; readonly issues: readonly Issue[] } {
   return { kind: 'bad', issues }
-}
-
-function firstLine(text: string): string {
-  return text.split('\n', 1)[0] ?? text
 }
 
 function kindOf(value: unknown): string {
@@ -242,10 +204,5 @@ function isLifted(key: string): boolean {
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) && isPlain(value)
-}
-
-function isPlain(value: object): boolean {
-  const prototype: unknown = Object.getPrototypeOf(value)
-  return prototype === Object.prototype || prototype === null
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -2,7 +2,7 @@
 
 import { z } from 'zod'
 import type { Issue, Warning } from '../errors.ts'
-import { nearestName } from './config.ts'
+import { nearestName } from './nearest-name.ts'
 
 /** Inputs as the runner hands them over; an empty string means "not given". */
 export type RawInputs = Readonly<Record<string, string>>
@@ -216,19 +216,21 @@ export function settle(
   const warnings: Warning[] = []
   const pick = <T>(name: keyof Lifted, given: T | undefined, parser: z.ZodType<T, string>): T | undefined => {
     if (!(name in lifted)) return given
-    const parsed = parser.safeParse(String(lifted[name]))
+    const value = lifted[name]
+    const written = typeof value === 'object' ? JSON.stringify(value) : String(value)
+    const parsed = parser.safeParse(written)
     if (given !== undefined) {
       if (!parsed.success || parsed.data !== given)
         warnings.push({
           code: 'config-key-overruled',
-          message: `\`${name}\` is given as an input (${given}) and inside ${where} (${String(lifted[name])}); the input counts`,
+          message: `\`${name}\` is given as an input (${given}) and inside ${where} (${written}); the input counts`,
         })
       return given
     }
     if (parsed.success) return parsed.data
     issues.push({
       where: `${where}.${name}`,
-      message: `\`${String(lifted[name])}\` ${parsed.error.issues[0]?.message}`,
+      message: `\`${written.slice(0, 200)}\` ${parsed.error.issues[0]?.message}`,
     })
     return undefined
   }
@@ -253,7 +255,11 @@ export function settle(
 function configSource(
   text: string,
 ): { kind: 'ok'; source: ConfigSource } | { kind: 'bad'; issues: readonly Issue[] } {
-  const inline = text === '' || /^[{[]/.test(text) || text.includes('\n') || /^[\w-]+\s*:(\s|$)/.test(text)
+  const inline =
+    text === '' ||
+    /^([{[]|---\s)/.test(text) ||
+    text.includes('\n') ||
+    /^(["']?)[\w-]+\1\s*:(\s|$)/.test(text)
   if (inline) return { kind: 'ok', source: { kind: 'inline', text: text === '' ? '{}' : text } }
   const path = repositoryPath.safeParse(text)
   if (path.success) return { kind: 'ok', source: { kind: 'file', path: path.data } }

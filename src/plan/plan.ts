@@ -56,7 +56,7 @@ export function planBenchmark(inputs: Inputs, configText: string): PlannedBenchm
   return {
     kind: 'ok',
     benchmark: {
-      name: inputs.name ?? stemOf(inputs.workload),
+      name: inputs.name ?? stemOf(inputs.workload).slice(0, 200),
       workload: inputs.workload,
       config: config.config,
       ...(inputs.config.kind === 'file' && { configFile: inputs.config.path }),
