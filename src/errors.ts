@@ -50,15 +50,18 @@ export class WorkloadError extends Error {
   /** Folder that keeps the whole logs. */
   readonly logs: string
   readonly hint: string
+  /** What was seen before it failed, and often explains it. */
+  readonly warnings: readonly Warning[]
   constructor(
     code: WorkloadFailure,
     message: string,
-    detail: { hint: string; logTail: string; logs: string },
+    detail: { hint: string; logTail: string; logs: string; warnings?: readonly Warning[] },
   ) {
     super(message)
     this.name = 'WorkloadError'
     this.code = code
     this.hint = detail.hint
+    this.warnings = detail.warnings ?? []
     this.logTail = detail.logTail
     this.logs = detail.logs
   }

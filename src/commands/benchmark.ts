@@ -2,11 +2,10 @@
 
 import { compareHead } from '../compare/head.ts'
 import type { Warning } from '../errors.ts'
-import { diffComponents, type KeyComponents } from '../hash/components.ts'
+import { diffComponents, type KeyComponents, redactedComponents } from '../hash/components.ts'
 import { hashBenchmark } from '../hash/hash.ts'
 import { environmentDiff } from '../measure/environment.ts'
 import type { Measurement } from '../measure/result.ts'
-import { redacted } from '../plan/environment-variables.ts'
 import type { Benchmark, Plan } from '../plan/plan.ts'
 import type { BaseCommit, DeviceFacts, World } from '../ports.ts'
 import type { ReportEntry } from '../report/report.ts'
@@ -29,7 +28,7 @@ export async function runBenchmark(
   world.log.info(`${benchmark.name}: hash ${hash}`)
   const baseSide = await readBaseSide(benchmark, base, world)
   const identical = baseSide.hash === hash
-  const components = shown(head.components)
+  const components = redactedComponents(head.components)
   const environmentDigest = facts.environment.digest
 
   const live = executor.kind === 'live'
@@ -38,7 +37,7 @@ export async function runBenchmark(
     : { kind: 'none', warnings: [] }
   const hit = plan.readCache && known.kind === 'found' ? known : undefined
   // On a lasting branch a measurement is a future baseline, so a missing one is made even when nothing changed.
-  const spared = identical && plan.readCache && (hit !== undefined || lane === 'pr')
+  const spared = live && identical && plan.readCache && (hit !== undefined || lane === 'pr')
   const warnings: Warning[] = [
     ...(hit ? [CACHE_HIT] : []),
     ...facts.warnings,
@@ -55,7 +54,7 @@ export async function runBenchmark(
     environment: facts.environment,
     cacheHit: hit !== undefined,
     runnerKind: spared || hit ? 'live' : executor.kind,
-    changes: baseSide.components ? diffComponents(baseSide.components, components) : [],
+    changes: baseSide.components ? diffComponents(baseSide.components, head.components) : [],
   } as const
 
   if (hit) world.log.info(`${benchmark.name}: cache hit ${hit.key}; nothing is run`)
@@ -88,7 +87,7 @@ export async function runBenchmark(
     plan.readCache && live
       ? await explainMiss(
           lane,
-          { benchmark: benchmark.name, components, environment: facts.environment },
+          { benchmark: benchmark.name, components: head.components, environment: facts.environment },
           baseSide.components && base.kind === 'found'
             ? { commit: base.commit, components: baseSide.components }
             : undefined,
@@ -113,7 +112,7 @@ export async function runBenchmark(
       reason: made.failure.message,
       ...(miss && { miss }),
       contextChanges: [],
-      warnings: onceEach(warnings),
+      warnings: onceEach([...warnings, ...made.warnings]),
       failure: made.failure,
     }
 
@@ -168,7 +167,7 @@ async function readBaseSide(benchmark: Benchmark, base: BaseCommit, world: World
     return { hash: undefined, components: undefined, warnings: [inputs.warning] }
   return {
     hash: hashBenchmark(inputs.components),
-    components: shown(inputs.components),
+    components: inputs.components,
     warnings: inputs.warnings,
   }
 }
@@ -179,11 +178,6 @@ function whyMissing(base: BaseCommit, warnings: readonly Warning[]): string {
   const [unreadable] = warnings
   if (unreadable) return `the base (${at}) has no such benchmark: ${unreadable.message}`
   return `nothing comparable is cached for the base (${at}); a run there makes the baseline`
-}
-
-/** Components as caches and people may see them; the hash is made of the unredacted ones. */
-function shown(components: KeyComponents): KeyComponents {
-  return { ...components, config: redacted(components.config) }
 }
 
 function newestMetrics(measurement: Measurement | undefined): Pick<ReportEntry, 'metrics' | 'measurement'> {

@@ -3,9 +3,9 @@
 import { HostError, type Warning, WorkloadError, warningText } from '../errors.ts'
 import { cacheKey } from '../hash/cache-key.ts'
 import { canonicalJson } from '../hash/hash.ts'
-import { addRun, type Measurement, type Run, type Trial } from '../measure/result.ts'
+import { acceptResult, addRun, type Measurement, type Run, type Trial } from '../measure/result.ts'
 import { readTrial } from '../measure/trial.ts'
-import { redacted } from '../plan/environment-variables.ts'
+import { secretScrubber, secretsIn } from '../plan/environment-variables.ts'
 import type { Benchmark, Plan } from '../plan/plan.ts'
 import type { DeviceFacts, Executor, Results, World } from '../ports.ts'
 import type { Failure } from '../report/report.ts'
@@ -39,7 +39,7 @@ export function chooseExecutor(
 
 export type Made =
   | { readonly kind: 'made'; readonly run: Run; readonly trial: Trial; readonly warnings: readonly Warning[] }
-  | { readonly kind: 'failed'; readonly failure: Failure }
+  | { readonly kind: 'failed'; readonly failure: Failure; readonly warnings: readonly Warning[] }
 
 /** Runs one trial and reads it. A workload that failed is a value; only the host's faults are thrown. */
 export async function measureRun(
@@ -50,29 +50,37 @@ export async function measureRun(
   world: World,
 ): Promise<Made> {
   const startedAt = world.clock.now()
+  const scrub = secretScrubber(secretsIn(benchmark.config))
+  const seen: Warning[] = []
   try {
     const gpuIds = facts.measuredOn === 'gpu' ? facts.gpuIds : []
     const request = { benchmark, configJson: canonicalJson(benchmark.config), gpuIds }
     const title = `${benchmark.name}: ${executor.kind === 'live' ? 'running' : 'replaying'} ${benchmark.workload}`
     const files = await world.log.group(title, () => executor.trial(request))
+    seen.push(...files.warnings)
     const asked = { steps: benchmark.steps, warmupSteps: benchmark.warmupSteps, measuredOn: facts.measuredOn }
     const { trial, warnings } = readTrial(files, asked)
-    const all = [...files.warnings, ...warnings]
-    const run: Run = {
+    const all = scrub([...files.warnings, ...warnings])
+    const run: Run = scrub({
       id: plan.trigger.runId,
       commit: world.commit,
       ref: plan.trigger.ref,
       run_url: plan.trigger.runUrl,
       started_at: startedAt,
       runner_kind: executor.kind,
-      warnings: all.map((warning) => redacted(warningText(warning)).slice(0, 2000)),
+      warnings: all.map((warning) => warningText(warning).slice(0, 2000)).slice(0, 100),
       trials: [trial],
-    }
+    })
     return { kind: 'made', run, trial, warnings: all }
   } catch (thrown) {
     if (!(thrown instanceof WorkloadError)) throw thrown
     const { code, message, hint, logTail, logs } = thrown
-    return { kind: 'failed', failure: { code, message, hint, logTail, logs } }
+    return {
+      kind: 'failed',
+      // A workload was given the config's secrets, and may have printed them.
+      failure: { ...scrub({ code, message, hint, logTail }), logs },
+      warnings: scrub([...seen, ...thrown.warnings]),
+    }
   }
 }
 
@@ -104,6 +112,16 @@ export async function keepRun(
     return unsaved([{ code: 'invalid-not-saved', message }])
   }
   const key = cacheKey(plan.trigger.lane, identity.environment.digest, identity.hash, plan.trigger.runId)
-  const saved = await results.save(key, `${JSON.stringify(measurement)}\n`)
+  const text = `${JSON.stringify(measurement)}\n`
+  // What would be refused on the way back in must not take the place of the earlier runs.
+  const readable = acceptResult(text, key, {
+    hash: identity.hash,
+    environmentDigest: identity.environment.digest,
+  })
+  if (readable.kind === 'rejected') {
+    const message = `the result was not kept in the cache, because it could not be read again: ${readable.warning.message}`
+    return unsaved([{ code: 'cache-not-saved', message }])
+  }
+  const saved = await results.save(key, text)
   return saved.kind === 'saved' ? { measurement, saved: true, key, warnings: [] } : unsaved([saved.warning])
 }

@@ -2,9 +2,15 @@
 
 import type { Warning } from '../errors.ts'
 import { environmentPrefix, keyPrefix, lanePrefix } from '../hash/cache-key.ts'
-import { type ComponentChange, diffComponents, type KeyComponents } from '../hash/components.ts'
+import {
+  type ComponentChange,
+  diffComponents,
+  type KeyComponents,
+  redactedComponents,
+} from '../hash/components.ts'
 import { type Environment, environmentDiff } from '../measure/environment.ts'
 import { type Asked, acceptResult, type Measurement } from '../measure/result.ts'
+import { REDACTED } from '../plan/environment-variables.ts'
 import type { Lane } from '../plan/trigger.ts'
 import type { Results } from '../ports.ts'
 
@@ -67,6 +73,7 @@ export async function explainMiss(
     ...lanes.map((each) => environmentPrefix(each, wanted.environment.digest)),
     ...lanes.map(lanePrefix),
   ]
+  let seenEqual: string | undefined
   for (const prefix of prefixes) {
     const found = await results.find(prefix)
     if (found.kind === 'unavailable') break
@@ -74,9 +81,12 @@ export async function explainMiss(
     const accepted = acceptResult(found.text, found.key, undefined)
     if (accepted.kind === 'rejected' || accepted.measurement.benchmark !== wanted.benchmark) continue
     const newest = accepted.measurement
-    const changes = diffComponents(newest.key_components, wanted.components)
+    const changes = diffComponents(newest.key_components, redactedComponents(wanted.components))
     if (newest.environment.digest !== wanted.environment.digest)
       changes.push(...environmentDiff(newest.environment, wanted.environment).comparable)
+    // An entry does not hold the secrets, so all it can tell is that nothing else differs.
+    if (changes.length === 0 && JSON.stringify(newest.key_components.config).includes(REDACTED))
+      seenEqual ??= newest.runs.at(-1)?.id
     if (changes.length > 0)
       return {
         reason: `${namesOf(changes)} changed since the newest entry (run ${newest.runs.at(-1)?.id})`,
@@ -91,6 +101,11 @@ export async function explainMiss(
         changes,
       }
   }
+  if (seenEqual)
+    return {
+      reason: `a secret-looking value of the config changed since the newest entry (run ${seenEqual})`,
+      changes: [],
+    }
   return { reason: 'nothing is cached yet for these inputs in this environment', changes: [] }
 }
 

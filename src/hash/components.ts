@@ -2,6 +2,7 @@
 
 import { z } from 'zod'
 import { type WorkloadConfig, workloadConfigSchema } from '../plan/config.ts'
+import { redacted } from '../plan/environment-variables.ts'
 
 const sha = z.union([z.string().regex(/^[0-9a-f]{64}$/), z.literal('none')])
 
@@ -40,15 +41,20 @@ export type ComponentChange = {
   readonly to: string
 }
 
+/** Components as caches and people may see them; a hash is made of the unredacted ones. */
+export function redactedComponents(components: KeyComponents): KeyComponents {
+  return { ...components, config: redacted(components.config) }
+}
+
 /**
  * The components that differ, in a fixed order, config fields one by one.
- * Values are meant for people; shas are shortened to 12 digits.
+ * Values are meant for people: shas are shortened to 12 digits, and of a secret only that it differs is told.
  */
 export function diffComponents(from: KeyComponents, to: KeyComponents): ComponentChange[] {
   const changes: ComponentChange[] = []
-  const note = (component: string, a: unknown, b: unknown) => {
-    const [left, right] = [words(a), words(b)]
-    if (left !== right) changes.push({ component, from: left, to: right })
+  const note = (component: string, a: unknown, b: unknown, name = '') => {
+    if (words(a) === words(b)) return
+    changes.push({ component, from: words(redacted(a, name)), to: words(redacted(b, name)) })
   }
   const short = (value: string | undefined) => value?.slice(0, 12)
   const left: Readonly<Record<string, unknown>> = from.config
@@ -57,8 +63,8 @@ export function diffComponents(from: KeyComponents, to: KeyComponents): Componen
     const [a, b] = [left[field], right[field]]
     if (isRecord(a) && isRecord(b)) {
       for (const inner of [...new Set([...Object.keys(a), ...Object.keys(b)])].sort())
-        note(`config.${field}.${inner}`, a[inner], b[inner])
-    } else note(`config.${field}`, a, b)
+        note(`config.${field}.${inner}`, a[inner], b[inner], inner)
+    } else note(`config.${field}`, a, b, field)
   }
   note('steps', from.steps, to.steps)
   note('warmup-steps', from.warmup_steps, to.warmup_steps)

@@ -69,13 +69,13 @@ export type LineFault = { readonly line: number; readonly why: string }
 
 /** What a workload reported. */
 export type Events = {
-  /** In the order of their index, each index once. */
+  /** In the order of their index. */
   readonly steps: readonly Step[]
   readonly metrics: readonly MetricEvent[]
   readonly framework?: string
   /** Whether the workload said that it came to its end. */
   readonly ended: boolean
-  /** Step lines that cannot be true, the first few: with one of these, no number of the trial can be believed. */
+  /** Lines that cannot be true, the first few: with one of these, no number of the trial can be believed. */
   readonly badSteps: readonly LineFault[]
   readonly warnings: readonly Warning[]
 }
@@ -95,7 +95,7 @@ export function readEvents(text: string): Events {
     const read = readLine(line)
     if (read.kind === 'blank') continue
     if (read.kind === 'fault') {
-      if (read.step) badSteps.push({ line: number, why: read.why })
+      if (read.fatal) badSteps.push({ line: number, why: read.why })
       else faults.add(number, read.why)
       if (read.parsed) broken += 1
     } else {
@@ -113,11 +113,12 @@ export function readEvents(text: string): Events {
           else faults.add(number, `names a metric after ${MAX_METRICS} others`)
           break
         case 'step':
+          // Which of two processes, or two trials, was it? Neither can be taken for the truth.
           if (steps.has(event.index))
-            faults.add(
-              number,
-              `reports step ${event.index} again; only one process may report, and one trial per file`,
-            )
+            badSteps.push({
+              line: number,
+              why: `reports step ${event.index} again; only one process may report, and one trial per file`,
+            })
           else steps.set(event.index, stepOf(event))
       }
     }
@@ -140,24 +141,26 @@ export function readEvents(text: string): Events {
 
 type ReadLine =
   | { readonly kind: 'event'; readonly event: z.infer<typeof eventSchema> }
-  | { readonly kind: 'fault'; readonly step: boolean; readonly parsed: boolean; readonly why: string }
+  | { readonly kind: 'fault'; readonly fatal: boolean; readonly parsed: boolean; readonly why: string }
   | { readonly kind: 'blank' }
 
 function readLine(raw: string): ReadLine {
   if (raw.length > MAX_LINE)
-    return { kind: 'fault', step: false, parsed: false, why: `is longer than ${MAX_LINE} characters` }
+    return { kind: 'fault', fatal: false, parsed: false, why: `is longer than ${MAX_LINE} characters` }
   // Takes a byte order mark and the \r of a foreign line end away as well.
   const line = raw.trim()
   if (line === '') return { kind: 'blank' }
   const foreign = 'is no JSON object with an `event`'
-  if (!line.startsWith('{')) return { kind: 'fault', step: false, parsed: false, why: foreign }
+  if (!line.startsWith('{')) return { kind: 'fault', fatal: false, parsed: false, why: foreign }
   const value = parseLine(line)
   const parsed = eventSchema.safeParse(value)
   if (parsed.success) return { kind: 'event', event: parsed.data }
-  const named = z.looseObject({ event: z.unknown() }).safeParse(value)
-  if (!named.success) return { kind: 'fault', step: false, parsed: true, why: foreign }
-  const step = named.data.event === 'step'
-  return { kind: 'fault', step, parsed: true, why: whyNot(parsed.error, line) }
+  const named = z.looseObject({ event: z.unknown(), schema: z.unknown().optional() }).safeParse(value)
+  if (!named.success) return { kind: 'fault', fatal: false, parsed: true, why: foreign }
+  // The steps of a schema that we do not know may mean something else.
+  const schema = named.data.schema ?? 1
+  const fatal = named.data.event === 'step' || (named.data.event === 'start' && schema !== 1)
+  return { kind: 'fault', fatal, parsed: true, why: whyNot(parsed.error, line) }
 }
 
 /** Python writes NaN and Infinity, which JSON does not know; such a line must not pass as merely unreadable. */

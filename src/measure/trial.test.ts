@@ -137,8 +137,8 @@ describe('a failed trial names its kind', () => {
     ['workload-exit', { ...ok, exit_code: 255 }, /exit code 255/],
     ['workload-killed', { ...ok, exit_code: 137, signal: 'SIGKILL' }, /SIGKILL/],
     ['workload-timeout', { ...ok, exit_code: 143, signal: 'SIGTERM', timed_out: true }, /timeout/],
-    ['workload-not-started', { ...ok, exit_code: 127 }, /could not be started/],
-    ['workload-not-started', { ...ok, exit_code: 126 }, /could not be started/],
+    // It has reported steps, so it was started.
+    ['workload-exit', { ...ok, exit_code: 127 }, /exit code 127/],
     ['workload-unreadable', {}, /no readable trial\.json/],
     ['workload-unreadable', { ...ok, seconds: -1 }, /no readable trial\.json/],
     ['workload-unreadable', { ...ok, schema: 2 }, /no readable trial\.json/],
@@ -146,6 +146,17 @@ describe('a failed trial names its kind', () => {
     const thrown = failure(filesOf(good, trial))
     expect(thrown.code).toBe(code)
     expect(thrown.message).toMatch(message)
+  })
+
+  it.each([126, 127])('workload-not-started: exit code %i without an event', (exitCode) => {
+    const thrown = failure({ ...filesOf(good, { ...ok, exit_code: exitCode }), events: '' })
+    expect(thrown.code).toBe('workload-not-started')
+  })
+
+  it('tells what was wrong with the lines of a trial that reported no step', () => {
+    const thrown = failure({ ...filesOf(good, ok), events: '{"event":"Step","index":0}\n' })
+    expect(thrown.code).toBe('workload-no-steps')
+    expect(thrown.warnings.map((warning) => warning.message).join()).toContain('line 1 of events.jsonl')
   })
 
   it('workload-unreadable, when trial.json is empty or torn', () => {

@@ -54,12 +54,13 @@ export function readTrial(
   files: Files,
   asked: AskedTrial,
 ): { readonly trial: Trial; readonly warnings: readonly Warning[] } {
+  const events = readEvents(files.events)
   const fail: Fail = (code, message, hint) => {
-    throw new WorkloadError(code, message, { hint, logTail: files.logTail, logs: files.logs })
+    const { logTail, logs } = files
+    throw new WorkloadError(code, message, { hint, logTail, logs, warnings: events.warnings })
   }
   const ended = readTrialFile(files.trial, fail)
-  checkEnd(ended, fail)
-  const events = readEvents(files.events)
+  checkEnd(ended, files, fail)
   const steps = measuredSteps(events, asked, fail)
   if (files.runnerKind === 'live') checkWallTime(events, ended, fail)
 
@@ -125,7 +126,7 @@ function parseJson(text: string): unknown {
   }
 }
 
-function checkEnd(ended: TrialFile, fail: Fail): void {
+function checkEnd(ended: TrialFile, files: Files, fail: Fail): void {
   const after = `after ${ended.seconds.toFixed(1)} s`
   if (ended.timed_out)
     fail(
@@ -133,7 +134,8 @@ function checkEnd(ended: TrialFile, fail: Fail): void {
       `the workload was stopped ${after}: it ran into its timeout`,
       'raise `timeout-minutes`, or lower `steps`',
     )
-  if (ended.exit_code === 126 || ended.exit_code === 127)
+  // A script that ran and then said 127 itself has reported something.
+  if ((ended.exit_code === 126 || ended.exit_code === 127) && files.events === '')
     fail(
       'workload-not-started',
       `the workload could not be started (exit code ${ended.exit_code})`,
@@ -156,8 +158,8 @@ function measuredSteps(events: Events, asked: AskedTrial, fail: Fail): readonly 
   if (bad)
     fail(
       'workload-bad-step',
-      `the workload reported a step that cannot be true: line ${bad.line} of events.jsonl, ${bad.why}`,
-      'seconds and tokens must be finite numbers above 0',
+      `the workload reported what cannot be true: line ${bad.line} of events.jsonl ${bad.why}`,
+      'see docs/protocol.md: seconds and tokens are finite numbers above 0, and one process reports each step once',
     )
   if (events.steps.length === 0)
     fail(
@@ -212,11 +214,18 @@ function buildMetrics(
 ): { readonly metrics: RunMetrics; readonly warnings: readonly Warning[] } {
   const kept = keptSteps(samples)
   const warnings: Warning[] = []
+  const ignored: string[] = []
   const reported: Record<string, number> = {}
   for (const { name, value } of events.metrics) {
     const why = refusal(name, value)
     if (why === undefined) reported[name] = value
-    else warnings.push({ code: 'metric-ignored', message: `the metric \`${name}\` was ignored: ${why}` })
+    else ignored.push(`\`${name}\` (${why})`)
+  }
+  // One Warning for all: a run keeps a hundred, and a workload may report as many metrics.
+  if (ignored.length > 0) {
+    const [shown, more] = [ignored.slice(0, 5).join(', '), ignored.length - 5]
+    const message = `metrics were ignored: ${shown}${more > 0 ? `, and ${more} more` : ''}`
+    warnings.push({ code: 'metric-ignored', message })
   }
   const tokensPerSec = kept.tokens === undefined ? undefined : kept.tokens / kept.seconds
   const power = summary?.power_w_avg

@@ -106,7 +106,7 @@ export function flatOutputs(
     hash: first?.hash ?? '',
     'cache-hit': String(first?.cacheHit ?? false),
     'cache-key': first?.cacheKey ?? '',
-    'runner-kind': first?.runnerKind ?? '',
+    'runner-kind': first && (first.metrics || first.source !== 'cached') ? first.runnerKind : '',
     verdict: report.verdict,
     'tokens-per-sec': text(first?.metrics?.tokens_per_sec),
     'step-time-ms': text(first?.metrics?.step_time_ms),

@@ -65,7 +65,8 @@ def read_events(content: str) -> Dict[str, Any]:
         if event is None:
             ignored += 1
         elif not valid(event):
-            if event["event"] == "step":
+            other_schema = event["event"] == "start" and event.get("schema", 1) != 1
+            if event["event"] == "step" or other_schema:
                 bad_steps.append(position)
             else:
                 ignored += 1
@@ -76,7 +77,7 @@ def read_events(content: str) -> Dict[str, Any]:
         elif event["event"] == "end":
             ended = True
         elif event["index"] in steps:
-            ignored += 1
+            bad_steps.append(position)
         else:
             steps[event["index"]] = event
     ordered = [steps[index] for index in sorted(steps)]
