@@ -8,6 +8,7 @@ import { canonicalJson, hashBenchmark, hashPayload } from './hash/hash.ts'
 import { type Git, openGit } from './io/git.ts'
 import { findInstallation } from './io/installation.ts'
 import { createSources, readConfigText } from './io/sources.ts'
+import { folderOf, openWorkspace } from './io/workspace.ts'
 import { redacted } from './plan/environment-variables.ts'
 import { type Inputs, readInputs } from './plan/inputs.ts'
 import { nearestName } from './plan/nearest-name.ts'
@@ -76,8 +77,8 @@ async function hashCommand(options: ReturnType<typeof readOptions>): Promise<num
   if (read.kind === 'bad') throw new UsageError(read.issues)
   const tag = readImageTag(read.inputs.rocmImageTag, process.env.ROCM_IMAGE_TAG)
   if (tag.kind === 'bad') throw new UsageError(tag.issues)
-  const workspace = process.cwd()
-  const git = await openGit(workspace, process.env)
+  const workspace = await openWorkspace(process.cwd())
+  const git = await openGit(await folderOf(workspace, read.inputs.workload), process.env)
   const { runnerScript } = findInstallation(process.argv[1] ?? '')
   const sources = createSources({ git, workspace, inputs: read.inputs, rocmImageTag: tag.tag, runnerScript })
   const found =

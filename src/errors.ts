@@ -75,6 +75,7 @@ export type HostFailure =
   | 'no-bash'
   | 'no-replay'
   | 'no-temp'
+  | 'no-workspace'
   | 'unsafe-event'
 
 /** The host lacks something that was asked for. Exit 3. */

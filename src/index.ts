@@ -1,11 +1,12 @@
 /** The action's entry: inputs → plan → run → publish → gate, and the one catch. */
 
 import os from 'node:os'
+import path from 'node:path'
 import { publish } from './commands/publish.ts'
 import { runPlan } from './commands/run.ts'
 import { EXIT } from './errors.ts'
 import { createLog, maskSecrets, readRawInputs, readToken, writeOutputs } from './io/actions.ts'
-import { reportFailure } from './io/failure.ts'
+import { reportFailure, watchCancellation } from './io/failure.ts'
 import { openWorld } from './io/host.ts'
 import { findInstallation } from './io/installation.ts'
 import { secretsIn } from './plan/environment-variables.ts'
@@ -19,7 +20,7 @@ async function main(signal: AbortSignal): Promise<number> {
     env: { ...process.env },
     raw: readRawInputs(),
     token: readToken(),
-    tempRoot: process.env.RUNNER_TEMP || os.tmpdir(),
+    tempRoot: path.resolve(process.env.RUNNER_TEMP || os.tmpdir()),
     log,
     signal,
   })
@@ -36,8 +37,7 @@ async function main(signal: AbortSignal): Promise<number> {
   return report.gate.passed ? EXIT.ok : EXIT.gate
 }
 
-const cancelled = new AbortController()
-for (const name of ['SIGINT', 'SIGTERM'] as const)
-  process.on(name, () => cancelled.abort(new Error('cancelled')))
+const { signal, outOfPatience } = watchCancellation()
+const ended = Promise.race([main(signal), outOfPatience])
 // A cache call past its deadline keeps sockets open, so the process is ended and not left to drain.
-process.exit(await main(cancelled.signal).catch((thrown: unknown) => reportFailure(thrown, cancelled.signal)))
+process.exit(await ended.catch((thrown: unknown) => reportFailure(thrown, signal)))

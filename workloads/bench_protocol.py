@@ -48,9 +48,28 @@ def _count(name: str, least: int) -> int:
     return int(text)
 
 
+def _finite(value: Any) -> bool:
+    try:
+        return math.isfinite(value)
+    except OverflowError:
+        return False
+
+
+def _text(what: str, value: Any, most: int) -> str:
+    if not isinstance(value, str) or len(value) > most:
+        raise ProtocolError(f"{what} must be a string of up to {most} characters, but is {value!r}")
+    return value
+
+
+def _rank() -> str:
+    """Rank as torchrun and accelerate, srun, and mpirun tell it; the first that speaks is believed."""
+    names = ("RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMI_RANK")
+    return next((os.environ[name] for name in names if os.environ.get(name)), "0")
+
+
 def _number(what: str, value: Any, wanted: str = "a finite number") -> Any:
     """The value as a plain number: NumPy's scalars are numbers too, but json cannot write them."""
-    if isinstance(value, numbers.Real) and not isinstance(value, bool) and math.isfinite(value):
+    if isinstance(value, numbers.Real) and not isinstance(value, bool) and _finite(value):
         return int(value) if isinstance(value, numbers.Integral) else float(value)
     hint = "; call .item() on a tensor first" if hasattr(value, "item") else ""
     raise ProtocolError(f"{what} must be {wanted}, but is {value!r}{hint}")
@@ -118,20 +137,21 @@ class Step:
 class Bench:
     """Writes the events of one trial. Use it as a context manager, so that only a whole run says that it ended.
 
-    Of several processes that torchrun or accelerate started, only rank 0 writes; the others take the same steps.
+    Of several processes that torchrun, accelerate, srun or mpirun started, only rank 0 writes; the others take the
+    same steps.
     """
 
     def __init__(self, framework: Optional[str] = None) -> None:
         """`framework` names what does the work, with its version, for instance "torch 2.9.1+rocm7.0"."""
-        if framework is not None and not isinstance(framework, str):
-            raise ProtocolError(f"framework must be a string, but is {framework!r}")
+        if framework is not None:
+            _text("framework", framework, 200)
         self.measured = _count("BENCH_STEPS", 1)
         self.warmup = _count("BENCH_WARMUP_STEPS", 0)
         self._path = os.environ.get("BENCH_EVENTS", "")
         if not self._path:
             raise ProtocolError("BENCH_EVENTS is not set; it is the path of the file that events are appended to")
         self._framework = framework
-        self._writes = os.environ.get("RANK", "0") in ("", "0")
+        self._writes = _rank() == "0"
         self._file: Any = None
         self._open = False
         self._inside = False
@@ -143,6 +163,12 @@ class Bench:
         if self._writes:
             # Line buffered: what was measured before a crash is kept.
             self._file = open(self._path, "a", buffering=1, encoding="utf-8")  # noqa: SIM115
+            if self._file.tell() > 0:
+                self._file.close()
+                self._file = None
+                raise ProtocolError(
+                    f"{self._path} holds events already: one trial needs one Bench in one process, and a fresh file"
+                )
         self._open = True
         start: Dict[str, Any] = {"event": "start", "schema": SCHEMA}
         if self._framework is not None:
@@ -152,7 +178,7 @@ class Bench:
 
     def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
         try:
-            if kind is None:
+            if kind is None or (kind is SystemExit and error.code in (None, 0)):
                 self._write({"event": "end"})
         finally:
             self._open = False
@@ -207,6 +233,7 @@ class Bench:
         number = _number(f"metric {name!r}", value)
         if better not in (None, "higher", "lower"):
             raise ProtocolError(f"metric {name!r}: better must be 'higher' or 'lower', but is {better!r}")
+        unit = _text(f"metric {name!r}: unit", unit, 50)
         event: Dict[str, Any] = {"event": "metric", "name": name, "value": number, "unit": unit}
         if better is not None:
             event["better"] = better

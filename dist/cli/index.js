@@ -173,6 +173,13 @@ module.exports = __WEBPACK_EXTERNAL_createRequire(import.meta.url)("node:fs");
 
 /***/ }),
 
+/***/ 1455:
+/***/ ((module) => {
+
+module.exports = __WEBPACK_EXTERNAL_createRequire(import.meta.url)("node:fs/promises");
+
+/***/ }),
+
 /***/ 6760:
 /***/ ((module) => {
 
@@ -2830,10 +2837,10 @@ __webpack_unused_export__ = Alias.Alias;
 __webpack_unused_export__ = identity.isAlias;
 __webpack_unused_export__ = identity.isCollection;
 __webpack_unused_export__ = identity.isDocument;
-__webpack_unused_export__ = identity.isMap;
+exports.jh = identity.isMap;
 __webpack_unused_export__ = identity.isNode;
 __webpack_unused_export__ = identity.isPair;
-__webpack_unused_export__ = identity.isScalar;
+exports.jn = identity.isScalar;
 __webpack_unused_export__ = identity.isSeq;
 __webpack_unused_export__ = Pair.Pair;
 __webpack_unused_export__ = Scalar.Scalar;
@@ -2847,7 +2854,7 @@ __webpack_unused_export__ = publicApi.parse;
 __webpack_unused_export__ = publicApi.parseAllDocuments;
 exports.Tp = publicApi.parseDocument;
 __webpack_unused_export__ = publicApi.stringify;
-__webpack_unused_export__ = visit.visit;
+exports.YR = visit.visit;
 __webpack_unused_export__ = visit.visitAsync;
 
 
@@ -8768,14 +8775,16 @@ __nccwpck_require__.a(__webpack_module__, async (__webpack_handle_async_dependen
 /* harmony import */ var node_util__WEBPACK_IMPORTED_MODULE_0__ = __nccwpck_require__(7975);
 /* harmony import */ var _errors_js__WEBPACK_IMPORTED_MODULE_1__ = __nccwpck_require__(9473);
 /* harmony import */ var _hash_hash_js__WEBPACK_IMPORTED_MODULE_2__ = __nccwpck_require__(9014);
-/* harmony import */ var _io_git_js__WEBPACK_IMPORTED_MODULE_3__ = __nccwpck_require__(9182);
+/* harmony import */ var _io_git_js__WEBPACK_IMPORTED_MODULE_3__ = __nccwpck_require__(9053);
 /* harmony import */ var _io_installation_js__WEBPACK_IMPORTED_MODULE_4__ = __nccwpck_require__(6565);
-/* harmony import */ var _io_sources_js__WEBPACK_IMPORTED_MODULE_5__ = __nccwpck_require__(8723);
-/* harmony import */ var _plan_config_js__WEBPACK_IMPORTED_MODULE_6__ = __nccwpck_require__(8870);
-/* harmony import */ var _plan_environment_variables_js__WEBPACK_IMPORTED_MODULE_9__ = __nccwpck_require__(9319);
+/* harmony import */ var _io_sources_js__WEBPACK_IMPORTED_MODULE_5__ = __nccwpck_require__(5945);
+/* harmony import */ var _io_workspace_js__WEBPACK_IMPORTED_MODULE_6__ = __nccwpck_require__(6840);
+/* harmony import */ var _plan_environment_variables_js__WEBPACK_IMPORTED_MODULE_10__ = __nccwpck_require__(9319);
 /* harmony import */ var _plan_inputs_js__WEBPACK_IMPORTED_MODULE_7__ = __nccwpck_require__(9357);
-/* harmony import */ var _plan_plan_js__WEBPACK_IMPORTED_MODULE_8__ = __nccwpck_require__(1583);
+/* harmony import */ var _plan_nearest_name_js__WEBPACK_IMPORTED_MODULE_8__ = __nccwpck_require__(6442);
+/* harmony import */ var _plan_plan_js__WEBPACK_IMPORTED_MODULE_9__ = __nccwpck_require__(4890);
 /** The command line's entry, `rocm-bench`: the same plan and hash as the action, a terminal instead of a job. */
+
 
 
 
@@ -8814,7 +8823,7 @@ async function main(argv) {
         return command === undefined ? _errors_js__WEBPACK_IMPORTED_MODULE_1__/* .EXIT */ .dc.usage : _errors_js__WEBPACK_IMPORTED_MODULE_1__/* .EXIT */ .dc.ok;
     }
     if (command !== 'hash') {
-        const near = (0,_plan_config_js__WEBPACK_IMPORTED_MODULE_6__/* .nearestName */ .qb)(command, ['hash']);
+        const near = (0,_plan_nearest_name_js__WEBPACK_IMPORTED_MODULE_8__/* .nearestName */ .q)(command, ['hash']);
         throw new _errors_js__WEBPACK_IMPORTED_MODULE_1__/* .UsageError */ .eb([
             { where: command, message: `is no command${near ? `; did you mean \`${near}\`?` : ''}` },
         ]);
@@ -8844,11 +8853,11 @@ async function hashCommand(options) {
     });
     if (read.kind === 'bad')
         throw new _errors_js__WEBPACK_IMPORTED_MODULE_1__/* .UsageError */ .eb(read.issues);
-    const tag = (0,_plan_plan_js__WEBPACK_IMPORTED_MODULE_8__/* .readImageTag */ .AA)(read.inputs.rocmImageTag, process.env.ROCM_IMAGE_TAG);
+    const tag = (0,_plan_plan_js__WEBPACK_IMPORTED_MODULE_9__/* .readImageTag */ .AA)(read.inputs.rocmImageTag, process.env.ROCM_IMAGE_TAG);
     if (tag.kind === 'bad')
         throw new _errors_js__WEBPACK_IMPORTED_MODULE_1__/* .UsageError */ .eb(tag.issues);
-    const workspace = process.cwd();
-    const git = await (0,_io_git_js__WEBPACK_IMPORTED_MODULE_3__/* .openGit */ .z)(workspace, process.env);
+    const workspace = await (0,_io_workspace_js__WEBPACK_IMPORTED_MODULE_6__/* .openWorkspace */ .OH)(process.cwd());
+    const git = await (0,_io_git_js__WEBPACK_IMPORTED_MODULE_3__/* .openGit */ .z)(await (0,_io_workspace_js__WEBPACK_IMPORTED_MODULE_6__/* .folderOf */ .yS)(workspace, read.inputs.workload), process.env);
     const { runnerScript } = (0,_io_installation_js__WEBPACK_IMPORTED_MODULE_4__/* .findInstallation */ .Q)(process.argv[1] ?? '');
     const sources = (0,_io_sources_js__WEBPACK_IMPORTED_MODULE_5__/* .createSources */ .LH)({ git, workspace, inputs: read.inputs, rocmImageTag: tag.tag, runnerScript });
     const found = options.commit === undefined
@@ -8860,7 +8869,7 @@ async function hashCommand(options) {
     return _errors_js__WEBPACK_IMPORTED_MODULE_1__/* .EXIT */ .dc.ok;
 }
 async function headBenchmark(inputs, workspace) {
-    const planned = (0,_plan_plan_js__WEBPACK_IMPORTED_MODULE_8__/* .planBenchmark */ .BW)(inputs, await (0,_io_sources_js__WEBPACK_IMPORTED_MODULE_5__/* .readConfigText */ .im)(inputs, workspace));
+    const planned = (0,_plan_plan_js__WEBPACK_IMPORTED_MODULE_9__/* .planBenchmark */ .BW)(inputs, await (0,_io_sources_js__WEBPACK_IMPORTED_MODULE_5__/* .readConfigText */ .im)(inputs, workspace));
     if (planned.kind === 'bad')
         throw new _errors_js__WEBPACK_IMPORTED_MODULE_1__/* .UsageError */ .eb(planned.issues);
     for (const warning of planned.warnings)
@@ -8883,7 +8892,7 @@ function print(components, options) {
         process.stdout.write((0,_hash_hash_js__WEBPACK_IMPORTED_MODULE_2__/* .hashPayload */ .zV)(components));
         return;
     }
-    const shown = { ...components, config: (0,_plan_environment_variables_js__WEBPACK_IMPORTED_MODULE_9__/* .redacted */ .pc)(components.config) };
+    const shown = { ...components, config: (0,_plan_environment_variables_js__WEBPACK_IMPORTED_MODULE_10__/* .redacted */ .pc)(components.config) };
     if (options.json) {
         process.stdout.write(`${JSON.stringify({ hash, key_components: shown }, null, 2)}\n`);
         return;
@@ -8957,11 +8966,14 @@ class WorkloadError extends Error {
     /** Folder that keeps the whole logs. */
     logs;
     hint;
+    /** What was seen before it failed, and often explains it. */
+    warnings;
     constructor(code, message, detail) {
         super(message);
         this.name = 'WorkloadError';
         this.code = code;
         this.hint = detail.hint;
+        this.warnings = detail.warnings ?? [];
         this.logTail = detail.logTail;
         this.logs = detail.logs;
     }
@@ -9286,7 +9298,7 @@ function compareBytes(a, b) {
 
 /***/ }),
 
-/***/ 9182:
+/***/ 9053:
 /***/ ((__unused_webpack___webpack_module__, __webpack_exports__, __nccwpck_require__) => {
 
 
@@ -10433,17 +10445,125 @@ function getExecOutput(commandLine, args, options) {
 //# sourceMappingURL=exec.js.map
 // EXTERNAL MODULE: ./build/errors.js
 var errors = __nccwpck_require__(9473);
+// EXTERNAL MODULE: external "node:fs"
+var external_node_fs_ = __nccwpck_require__(3024);
+;// CONCATENATED MODULE: ./build/io/event.js
+/** What the runner tells a job: environment variables and the event file, read once. */
+
+/** Facts of the trigger; a missing or broken event file gives an undefined payload. */
+function readTriggerFacts(env) {
+    return {
+        event: env.GITHUB_EVENT_NAME ?? '',
+        repository: env.GITHUB_REPOSITORY ?? '',
+        ref: env.GITHUB_REF ?? '',
+        sha: env.GITHUB_SHA ?? '',
+        baseRef: env.GITHUB_BASE_REF ?? '',
+        runId: env.GITHUB_RUN_ID ?? '',
+        attempt: env.GITHUB_RUN_ATTEMPT ?? '',
+        serverUrl: env.GITHUB_SERVER_URL ?? 'https://github.com',
+        payload: readPayload(env.GITHUB_EVENT_PATH),
+    };
+}
+function readPayload(file) {
+    if (!file)
+        return undefined;
+    try {
+        return JSON.parse(readFileSync(file, 'utf8'));
+    }
+    catch (thrown) {
+        // The trigger's schema turns this into a Warning that names the event.
+        return `unreadable event file: ${String(thrown)}`;
+    }
+}
+/** Milliseconds of a deadline in seconds that an environment variable may set, as no user should need it. */
+function deadlineMs(env, name, fallbackSeconds) {
+    const seconds = Number(env[name]);
+    return (Number.isFinite(seconds) && seconds > 0 && seconds <= 3600 ? seconds : fallbackSeconds) * 1000;
+}
+
+;// CONCATENATED MODULE: external "node:child_process"
+const external_node_child_process_namespaceObject = __WEBPACK_EXTERNAL_createRequire(import.meta.url)("node:child_process");
+;// CONCATENATED MODULE: ./build/io/process.js
+/** Runs a program without a shell, in a process group of its own, for no longer than it may take. */
+
+/** Runs it and gives back what it printed. A program that hangs, or floods, is killed with all it started. */
+function runProcess(request) {
+    const { command, args, env, cwd, deadlineMs, maxOutputBytes, signal } = request;
+    const { promise, resolve } = Promise.withResolvers();
+    if (signal?.aborted)
+        return Promise.resolve({ kind: 'stopped', why: 'was cancelled' });
+    // Its own group: tools are often scripts around a Python, which would outlive the script.
+    const child = (0,external_node_child_process_namespaceObject.spawn)(command, args, {
+        env,
+        stdio: ['ignore', 'pipe', 'pipe'],
+        detached: true,
+        ...(cwd !== undefined && { cwd }),
+    });
+    const stop = (why) => {
+        if (child.pid !== undefined)
+            killGroup(child.pid);
+        // A tool stuck inside the driver cannot be killed before the driver answers: it is not waited for.
+        child.stdout.destroy();
+        child.stderr.destroy();
+        child.unref();
+        settle({ kind: 'stopped', why });
+    };
+    const cancel = () => stop('was cancelled');
+    const timer = setTimeout(() => stop(`did not end within ${deadlineMs / 1000} s`), deadlineMs);
+    signal?.addEventListener('abort', cancel, { once: true });
+    const settle = (ended) => {
+        clearTimeout(timer);
+        signal?.removeEventListener('abort', cancel);
+        resolve(ended);
+    };
+    let bytes = 0;
+    const collect = (stream) => {
+        const chunks = [];
+        stream.on('data', (chunk) => {
+            bytes += chunk.length;
+            if (bytes > maxOutputBytes)
+                stop(`printed more than ${maxOutputBytes} bytes`);
+            else
+                chunks.push(chunk);
+        });
+        return () => Buffer.concat(chunks).toString('utf8');
+    };
+    const [stdout, stderr] = [collect(child.stdout), collect(child.stderr)];
+    child.on('error', (error) => settle({ kind: 'not-started', error }));
+    child.on('close', (code, killed) => settle({
+        kind: 'ended',
+        how: killed === null ? `exit code ${code}` : `ended by ${killed}`,
+        stdout: stdout(),
+        stderr: stderr(),
+    }));
+    return promise;
+}
+/** ESRCH: it ended meanwhile. EPERM: it took other rights, and has to be left alone. */
+function killGroup(pid) {
+    try {
+        process.kill(-pid, 'SIGKILL');
+    }
+    catch (thrown) {
+        const code = thrown instanceof Error && 'code' in thrown ? thrown.code : undefined;
+        if (code !== 'ESRCH' && code !== 'EPERM')
+            throw thrown;
+    }
+}
+
 ;// CONCATENATED MODULE: ./build/io/git.js
 /** Reads commits and files straight from git's objects; checks nothing out and decides nothing. */
+
+
 
 
 /** Larger blobs are not read into memory: no script or config is that large. */
 const MAX_BLOB_BYTES = 64 * 1024 * 1024;
 /**
  * Git of the repository around `directory`. `env` is the host's environment; variables that would point git
- * at another repository are dropped. Throws HostError `no-git` where there is no git or no repository.
+ * at another repository are dropped; `signal` ends a fetch. Throws HostError `no-git` where there is no git or no
+ * repository.
  */
-async function openGit(directory, env) {
+async function openGit(directory, env, signal) {
     const childEnv = gitEnvironment(env);
     const run = async (args, input) => {
         const out = [];
@@ -10492,7 +10612,11 @@ async function openGit(directory, env) {
             // A stalled server must not hold the job: give up when nothing moves for 20 seconds.
             const patience = ['-c', 'http.lowSpeedLimit=1', '-c', 'http.lowSpeedTime=20'];
             const fetch = ['fetch', '--quiet', '--no-tags', '--depth=1', '--no-recurse-submodules', 'origin', sha];
-            await run([...patience, ...fetch]);
+            // Over ssh git knows no such patience.
+            const patienceMs = deadlineMs(env, 'ROCM_BENCH_FETCH_DEADLINE_SECONDS', 60);
+            const limits = { deadlineMs: patienceMs, maxOutputBytes: 16 * 1024 * 1024 };
+            const args = ['-c', 'safe.directory=*', ...patience, ...fetch];
+            await runProcess({ command: 'git', args, cwd: directory, env: childEnv, signal, ...limits });
             return has(sha);
         },
         file: (sha, path) => readBlob(run, sha, path),
@@ -10598,7 +10722,7 @@ function findInstallation(script) {
 
 /***/ }),
 
-/***/ 8723:
+/***/ 5945:
 /***/ ((__unused_webpack___webpack_module__, __webpack_exports__, __nccwpck_require__) => {
 
 
@@ -10614,8 +10738,8 @@ __nccwpck_require__.d(__webpack_exports__, {
 var external_node_crypto_ = __nccwpck_require__(7598);
 // EXTERNAL MODULE: external "node:fs"
 var external_node_fs_ = __nccwpck_require__(3024);
-;// CONCATENATED MODULE: external "node:fs/promises"
-const promises_namespaceObject = __WEBPACK_EXTERNAL_createRequire(import.meta.url)("node:fs/promises");
+// EXTERNAL MODULE: external "node:fs/promises"
+var promises_ = __nccwpck_require__(1455);
 // EXTERNAL MODULE: external "node:path"
 var external_node_path_ = __nccwpck_require__(6760);
 ;// CONCATENATED MODULE: external "node:stream/promises"
@@ -10624,8 +10748,10 @@ const external_node_stream_promises_namespaceObject = __WEBPACK_EXTERNAL_createR
 var errors = __nccwpck_require__(9473);
 // EXTERNAL MODULE: ./build/hash/hash.js + 1 modules
 var hash = __nccwpck_require__(9014);
-// EXTERNAL MODULE: ./build/plan/plan.js
-var plan = __nccwpck_require__(1583);
+// EXTERNAL MODULE: ./build/plan/plan.js + 2 modules
+var plan = __nccwpck_require__(4890);
+// EXTERNAL MODULE: ./build/io/workspace.js
+var io_workspace = __nccwpck_require__(6840);
 ;// CONCATENATED MODULE: ./build/io/sources.js
 /** The benchmark's inputs of the working tree, and of any commit straight from git's objects. */
 var __addDisposableResource = (undefined && undefined.__addDisposableResource) || function (env, value, async) {
@@ -10688,6 +10814,7 @@ var __disposeResources = (undefined && undefined.__disposeResources) || (functio
 
 
 
+
 /** Configs are read whole; nothing larger is a config. */
 const MAX_CONFIG_BYTES = 1024 * 1024;
 /** Implements the port `Sources` over a git repository. */
@@ -10699,7 +10826,7 @@ function createSources(setting) {
     });
     return {
         components: async (benchmark) => {
-            const file = await insideWorkspace(workspace, benchmark.workload, 'workload');
+            const file = await (0,io_workspace/* insideWorkspace */.CT)(workspace, benchmark.workload, 'workload');
             const workloadSha = await sha256OfFile(file);
             const warnings = await filterWarnings(git, workspace, benchmark, workloadSha);
             return {
@@ -10708,7 +10835,7 @@ function createSources(setting) {
             };
         },
         baseComponents: async (workload, commit) => {
-            const inRepository = (file) => external_node_path_.posix.join(external_node_path_.relative(git.root, workspace).split(external_node_path_.sep).join('/'), file);
+            const inRepository = (file) => repositoryPathOf(git.root, workspace, file);
             const configText = await baseConfigText(git, commit, inputs, inRepository);
             if (configText.kind === 'unavailable')
                 return configText;
@@ -10735,8 +10862,8 @@ async function readConfigText(inputs, workspace) {
     try {
         if (inputs.config.kind === 'inline')
             return inputs.config.text;
-        const file = await insideWorkspace(workspace, inputs.config.path, 'config');
-        const handle = __addDisposableResource(env_1, await (0,promises_namespaceObject.open)(file, 'r'), true);
+        const file = await (0,io_workspace/* insideWorkspace */.CT)(workspace, inputs.config.path, 'config');
+        const handle = __addDisposableResource(env_1, await (0,promises_.open)(file, 'r'), true);
         const buffer = Buffer.alloc(MAX_CONFIG_BYTES + 1);
         const { bytesRead } = await handle.read(buffer, 0, buffer.length, 0);
         if (bytesRead > MAX_CONFIG_BYTES)
@@ -10768,57 +10895,6 @@ async function sha256OfFile(file) {
     await (0,external_node_stream_promises_namespaceObject.pipeline)((0,external_node_fs_.createReadStream)(file), digest);
     return digest.digest('hex');
 }
-/** Absolute path of a regular file that really lies inside the workspace, symbolic links followed. */
-async function insideWorkspace(workspace, file, input) {
-    const fail = (message, hint) => new errors/* UsageError */.eb([{ where: input, message: `\`${file}\` ${message}`, hint }]);
-    const absolute = external_node_path_.join(workspace, file);
-    const [root, real] = await Promise.all([(0,promises_namespaceObject.realpath)(workspace), realpathOrUndefined(absolute)]);
-    if (real === undefined) {
-        const dangling = await (0,promises_namespaceObject.lstat)(absolute).then(() => true, () => false);
-        throw dangling
-            ? fail('is a symbolic link to nothing', 'commit the file it points to')
-            : fail('does not exist', 'give a path relative to the repository, and check the repository out first');
-    }
-    if (!real.startsWith(`${root}${external_node_path_.sep}`))
-        throw fail('leads out of the workspace', 'commit the file itself instead of a link to it');
-    const found = await (0,promises_namespaceObject.stat)(real);
-    if (!found.isFile())
-        throw fail('is no regular file', 'give the path of a file');
-    if (found.size < 1024 && (await isLfsPointer(real)))
-        throw fail('is a Git LFS pointer, its content is not checked out', 'set `lfs: true` on actions/checkout');
-    return real;
-}
-async function realpathOrUndefined(file) {
-    return (0,promises_namespaceObject.realpath)(file).catch((thrown) => {
-        if (thrown.code === 'ENOENT' || thrown.code === 'ENOTDIR' || thrown.code === 'ELOOP')
-            return undefined;
-        throw thrown;
-    });
-}
-async function isLfsPointer(file) {
-    const env_2 = { stack: [], error: void 0, hasError: false };
-    try {
-        const handle = __addDisposableResource(env_2, await (0,promises_namespaceObject.open)(file, 'r'), true);
-        const { buffer, bytesRead } = await handle.read(Buffer.alloc(1024), 0, 1024, 0);
-        return lfsOid(buffer.subarray(0, bytesRead)) !== undefined;
-    }
-    catch (e_2) {
-        env_2.error = e_2;
-        env_2.hasError = true;
-    }
-    finally {
-        const result_2 = __disposeResources(env_2);
-        if (result_2)
-            await result_2;
-    }
-}
-/** The sha256 of the content that a Git LFS pointer stands for. */
-function lfsOid(bytes) {
-    if (bytes.length > 1024)
-        return undefined;
-    const text = Buffer.from(bytes).toString('utf8');
-    return /^version https:\/\/git-lfs\.github\.com\/spec\/v1\n(?:.*\n)*oid sha256:([0-9a-f]{64})\n/.exec(text)?.[1];
-}
 function ownParts(benchmark) {
     return { config: benchmark.config, steps: benchmark.steps, warmup_steps: benchmark.warmupSteps };
 }
@@ -10829,7 +10905,7 @@ async function baseConfigText(git, commit, inputs, inRepository) {
     const found = await git.file(commit, inRepository(file));
     if (found.kind !== 'file' || found.bytes.length > MAX_CONFIG_BYTES)
         return unavailable('base-config-missing', `${file} cannot be read at ${commit.slice(0, 12)} (${whyNot(found)})`);
-    if (lfsOid(found.bytes) !== undefined)
+    if ((0,io_workspace/* lfsOid */.m0)(found.bytes) !== undefined)
         return unavailable('base-config-missing', `${file} at ${commit.slice(0, 12)} is a Git LFS pointer`);
     const text = found.bytes.toString('utf8');
     // A byte-order mark is dropped as the working tree's reader drops it.
@@ -10839,7 +10915,7 @@ function readScript(found, file, commit) {
     switch (found.kind) {
         case 'file':
             // The pointer names the sha256 of the very bytes that a checkout with LFS writes.
-            return { kind: 'sha', sha: lfsOid(found.bytes) ?? (0,hash/* sha256Hex */.fg)(found.bytes), warnings: [] };
+            return { kind: 'sha', sha: (0,io_workspace/* lfsOid */.m0)(found.bytes) ?? (0,hash/* sha256Hex */.fg)(found.bytes), warnings: [] };
         case 'missing': {
             const message = `${file} does not exist at ${commit.slice(0, 12)}: the benchmark is new`;
             return { kind: 'sha', sha: 'none', warnings: [{ code: 'base-workload-missing', message }] };
@@ -10868,13 +10944,17 @@ function unavailable(code, message) {
     const hint = 'the comparison with this commit is left out; the head is measured all the same';
     return { kind: 'unavailable', warning: { code, message, hint } };
 }
+/** Path of a file of the workspace inside the repository, which may be the workspace, above it or below it. */
+function repositoryPathOf(root, workspace, file) {
+    return external_node_path_.relative(root, external_node_path_.join(workspace, file)).split(external_node_path_.sep).join('/');
+}
 /** A checkout filter makes the working tree's bytes differ from git's, so equal commits get different hashes. */
 async function filterWarnings(git, workspace, benchmark, workloadSha) {
-    const file = external_node_path_.relative(git.root, external_node_path_.join(workspace, benchmark.workload)).split(external_node_path_.sep).join('/');
+    const file = repositoryPathOf(git.root, workspace, benchmark.workload);
     const stored = await git.file('HEAD', file);
     if (stored.kind !== 'file')
         return [];
-    if ((lfsOid(stored.bytes) ?? (0,hash/* sha256Hex */.fg)(stored.bytes)) === workloadSha)
+    if (((0,io_workspace/* lfsOid */.m0)(stored.bytes) ?? (0,hash/* sha256Hex */.fg)(stored.bytes)) === workloadSha)
         return [];
     if (!(await git.isClean(external_node_path_.join(git.root, file))))
         return [];
@@ -10890,221 +10970,168 @@ async function filterWarnings(git, workspace, benchmark, workloadSha) {
 
 /***/ }),
 
-/***/ 8870:
+/***/ 6840:
 /***/ ((__unused_webpack___webpack_module__, __webpack_exports__, __nccwpck_require__) => {
 
 /* harmony export */ __nccwpck_require__.d(__webpack_exports__, {
-/* harmony export */   Xg: () => (/* binding */ readConfig),
-/* harmony export */   qb: () => (/* binding */ nearestName)
+/* harmony export */   CT: () => (/* binding */ insideWorkspace),
+/* harmony export */   OH: () => (/* binding */ openWorkspace),
+/* harmony export */   m0: () => (/* binding */ lfsOid),
+/* harmony export */   yS: () => (/* binding */ folderOf)
 /* harmony export */ });
-/* unused harmony export workloadConfigSchema */
-/* harmony import */ var fastest_levenshtein__WEBPACK_IMPORTED_MODULE_0__ = __nccwpck_require__(1916);
-/* harmony import */ var yaml__WEBPACK_IMPORTED_MODULE_1__ = __nccwpck_require__(8815);
-/* harmony import */ var zod__WEBPACK_IMPORTED_MODULE_2__ = __nccwpck_require__(9691);
-/* harmony import */ var _environment_variables_js__WEBPACK_IMPORTED_MODULE_3__ = __nccwpck_require__(9319);
-/** `WorkloadConfig`: the strict schema of a benchmark's config, and the reading of its text; opens no file. */
-
-
-
-
-const json = zod__WEBPACK_IMPORTED_MODULE_2__/* .lazy */ .RZV(() => zod__WEBPACK_IMPORTED_MODULE_2__/* .union */ .KCZ([zod__WEBPACK_IMPORTED_MODULE_2__/* .string */ .YjP(), zod__WEBPACK_IMPORTED_MODULE_2__/* .number */ .aig(), zod__WEBPACK_IMPORTED_MODULE_2__/* .boolean */ .zMY(), zod__WEBPACK_IMPORTED_MODULE_2__/* ["null"] */ .chJ(), zod__WEBPACK_IMPORTED_MODULE_2__/* .array */ .YOg(json), zod__WEBPACK_IMPORTED_MODULE_2__/* .record */ .g1P(zod__WEBPACK_IMPORTED_MODULE_2__/* .string */ .YjP(), json)]));
-const environmentVariables = zod__WEBPACK_IMPORTED_MODULE_2__/* .record */ .g1P(zod__WEBPACK_IMPORTED_MODULE_2__/* .string */ .YjP(), zod__WEBPACK_IMPORTED_MODULE_2__/* .string */ .YjP()).superRefine((variables, context) => {
-    for (const name of Object.keys(variables)) {
-        const path = [name];
-        if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name))
-            context.addIssue({ code: 'custom', path, message: 'is no name of an environment variable' });
-        else if ((0,_environment_variables_js__WEBPACK_IMPORTED_MODULE_3__/* .isOwnedVariable */ .ge)(name))
-            context.addIssue({
-                code: 'custom',
-                path,
-                message: 'belongs to the runner and cannot be set by a config',
-            });
-        if (variables[name]?.includes('\0'))
-            context.addIssue({ code: 'custom', path, message: 'holds a NUL character' });
+/* harmony import */ var node_fs_promises__WEBPACK_IMPORTED_MODULE_0__ = __nccwpck_require__(1455);
+/* harmony import */ var node_path__WEBPACK_IMPORTED_MODULE_1__ = __nccwpck_require__(6760);
+/* harmony import */ var _errors_js__WEBPACK_IMPORTED_MODULE_2__ = __nccwpck_require__(9473);
+/** The job's workspace and the user's files in it; follows links, but never out of it. */
+var __addDisposableResource = (undefined && undefined.__addDisposableResource) || function (env, value, async) {
+    if (value !== null && value !== void 0) {
+        if (typeof value !== "object" && typeof value !== "function") throw new TypeError("Object expected.");
+        var dispose, inner;
+        if (async) {
+            if (!Symbol.asyncDispose) throw new TypeError("Symbol.asyncDispose is not defined.");
+            dispose = value[Symbol.asyncDispose];
+        }
+        if (dispose === void 0) {
+            if (!Symbol.dispose) throw new TypeError("Symbol.dispose is not defined.");
+            dispose = value[Symbol.dispose];
+            if (async) inner = dispose;
+        }
+        if (typeof dispose !== "function") throw new TypeError("Object not disposable.");
+        if (inner) dispose = function() { try { inner.call(this); } catch (e) { return Promise.reject(e); } };
+        env.stack.push({ value: value, dispose: dispose, async: async });
     }
-});
-/** Unknown keys are refused, so that nothing leaks into the hash unseen; free-form values go into `extras`. */
-const workloadConfigSchema = zod__WEBPACK_IMPORTED_MODULE_2__/* .strictObject */ .rej({
-    model_name: zod__WEBPACK_IMPORTED_MODULE_2__/* .string */ .YjP().min(1).max(500),
-    batch_size: zod__WEBPACK_IMPORTED_MODULE_2__/* .int */ .Whr().min(1).default(1),
-    grad_accum_steps: zod__WEBPACK_IMPORTED_MODULE_2__/* .int */ .Whr().min(1).default(1),
-    seq_len: zod__WEBPACK_IMPORTED_MODULE_2__/* .int */ .Whr().min(1).default(1024),
-    precision: zod__WEBPACK_IMPORTED_MODULE_2__/* ["enum"] */ .k5n(['fp32', 'fp16', 'bf16', 'fp8']).default('fp16'),
-    optimizer: zod__WEBPACK_IMPORTED_MODULE_2__/* .string */ .YjP().min(1).max(100).default('adamw_torch'),
-    attention_impl: zod__WEBPACK_IMPORTED_MODULE_2__/* ["enum"] */ .k5n(['sdpa', 'flash', 'flash_rocm', 'eager', 'unknown']).default('unknown'),
-    gradient_checkpointing: zod__WEBPACK_IMPORTED_MODULE_2__/* .boolean */ .zMY().default(false),
-    lora_rank: zod__WEBPACK_IMPORTED_MODULE_2__/* .int */ .Whr().min(1).nullable().default(null),
-    dataloader_workers: zod__WEBPACK_IMPORTED_MODULE_2__/* .int */ .Whr().min(0).default(0),
-    dataloader_pin_memory: zod__WEBPACK_IMPORTED_MODULE_2__/* .boolean */ .zMY().default(false),
-    dataloader_prefetch_factor: zod__WEBPACK_IMPORTED_MODULE_2__/* .int */ .Whr().min(1).nullable().default(null),
-    dataloader_persistent_workers: zod__WEBPACK_IMPORTED_MODULE_2__/* .boolean */ .zMY().default(false),
-    torch_compile: zod__WEBPACK_IMPORTED_MODULE_2__/* .boolean */ .zMY().default(false),
-    lr: zod__WEBPACK_IMPORTED_MODULE_2__/* .number */ .aig().positive().default(5e-5),
-    warmup_steps: zod__WEBPACK_IMPORTED_MODULE_2__/* .int */ .Whr().min(0).default(0),
-    env_vars: environmentVariables.default({}),
-    extras: zod__WEBPACK_IMPORTED_MODULE_2__/* .record */ .g1P(zod__WEBPACK_IMPORTED_MODULE_2__/* .string */ .YjP(), json).default({}),
-});
-/** Keys that belong beside the config and are often nested in it by mistake (design section 3). */
-const LIFTED = ['steps', 'cache', 'force-rerun', 'force_rerun'];
-/**
- * Reads a config's JSON or YAML (1.2, core schema) text; `where` names its place in messages.
- * Numbers that a double cannot hold, duplicate keys and unknown tags are refused: two different texts
- * must never come to the same hash unseen.
- */
-function readConfig(text, where) {
-    const parsed = readYaml(text, where);
-    if (parsed.kind === 'bad')
-        return parsed;
-    const raw = parsed.value ?? {};
-    if (!isRecord(raw)) {
-        const message = `must be a mapping of fields, but is ${kindOf(raw)}`;
-        return bad([{ where, message, hint: 'write for instance {"model_name": "my-model", "batch_size": 4}' }]);
+    else if (async) {
+        env.stack.push({ async: true });
     }
-    const issues = unsafeValues(raw, where);
-    if (issues.length > 0)
-        return bad(issues);
-    const fields = Object.fromEntries(Object.entries(raw).filter(([key]) => !isLifted(key)));
-    const checked = workloadConfigSchema.safeParse(fields);
-    if (!checked.success)
-        return bad(checked.error.issues.flatMap((issue) => configIssues(issue, fields, where)));
-    const lifted = {
-        ...('steps' in raw && { steps: raw.steps }),
-        ...('cache' in raw && { cache: raw.cache }),
-        ...('force_rerun' in raw && { 'force-rerun': raw.force_rerun }),
-        ...('force-rerun' in raw && { 'force-rerun': raw['force-rerun'] }),
+    return value;
+};
+var __disposeResources = (undefined && undefined.__disposeResources) || (function (SuppressedError) {
+    return function (env) {
+        function fail(e) {
+            env.error = env.hasError ? new SuppressedError(e, env.error, "An error was suppressed during disposal.") : e;
+            env.hasError = true;
+        }
+        var r, s = 0;
+        function next() {
+            while (r = env.stack.pop()) {
+                try {
+                    if (!r.async && s === 1) return s = 0, env.stack.push(r), Promise.resolve().then(next);
+                    if (r.dispose) {
+                        var result = r.dispose.call(r.value);
+                        if (r.async) return s |= 2, Promise.resolve(result).then(next, function(e) { fail(e); return next(); });
+                    }
+                    else s |= 1;
+                }
+                catch (e) {
+                    fail(e);
+                }
+            }
+            if (s === 1) return env.hasError ? Promise.reject(env.error) : Promise.resolve();
+            if (env.hasError) throw env.error;
+        }
+        return next();
     };
-    const warnings = LIFTED.filter((key) => key in raw).map((key) => ({
-        code: 'config-key-lifted',
-        message: `${where} holds \`${key}\`, which is no config field; it was lifted out and does not count as config`,
-        hint: `give it as the input \`${key.replace('_', '-')}\``,
-    }));
-    return { kind: 'ok', config: checked.data, lifted, warnings };
-}
-/** The nearest of `names` to what was written, when it is near enough to be a slip; else undefined. */
-function nearestName(written, names) {
-    const simple = (name) => name.toLowerCase().replaceAll(/[^a-z0-9]/g, '');
-    const scored = names.map((name) => ({ name, far: (0,fastest_levenshtein__WEBPACK_IMPORTED_MODULE_0__/* .distance */ .Io)(simple(written), simple(name)) }));
-    const best = scored.sort((a, b) => a.far - b.far)[0];
-    return best && best.far <= Math.max(2, Math.floor(written.length / 3)) ? best.name : undefined;
-}
-function readYaml(text, where) {
-    const document = (0,yaml__WEBPACK_IMPORTED_MODULE_1__/* .parseDocument */ .Tp)(text, {
-        version: '1.2',
-        schema: 'core',
-        merge: false,
-        intAsBigInt: true,
-        uniqueKeys: true,
-        prettyErrors: true,
-        logLevel: 'silent',
-    });
-    const faults = [...document.errors, ...document.warnings];
-    if (faults.length > 0) {
-        const hint = 'write one JSON object or one YAML mapping';
-        return bad(faults.slice(0, 10).map((fault) => ({ where, message: firstLine(fault.message), hint })));
-    }
+})(typeof SuppressedError === "function" ? SuppressedError : function (error, suppressed, message) {
+    var e = new Error(message);
+    return e.name = "SuppressedError", e.error = error, e.suppressed = suppressed, e;
+});
+
+
+
+/**
+ * Real path of the workspace: on many self-hosted runners it is reached through a symbolic link, while git tells
+ * real paths. Throws HostError `no-workspace` when there is no such folder.
+ */
+async function openWorkspace(folder) {
+    const absolute = node_path__WEBPACK_IMPORTED_MODULE_1__.resolve(folder);
     try {
-        return { kind: 'ok', value: document.toJS({ maxAliasCount: 100 }) };
+        const real = await (0,node_fs_promises__WEBPACK_IMPORTED_MODULE_0__.realpath)(absolute);
+        if ((await (0,node_fs_promises__WEBPACK_IMPORTED_MODULE_0__.stat)(real)).isDirectory())
+            return real;
+        throw new Error('it is no folder');
+    }
+    catch (cause) {
+        const hint = 'check the repository out with actions/checkout before this step';
+        throw new _errors_js__WEBPACK_IMPORTED_MODULE_2__/* .HostError */ .dh('no-workspace', `the workspace ${absolute} cannot be opened`, hint, cause);
+    }
+}
+/**
+ * The nearest folder above a file of the workspace that is there. The repository is looked for from it, as
+ * `actions/checkout` may have been told a `path` below the workspace.
+ */
+async function folderOf(workspace, file) {
+    for (let folder = node_path__WEBPACK_IMPORTED_MODULE_1__.dirname(node_path__WEBPACK_IMPORTED_MODULE_1__.join(workspace, file)); folder.startsWith(workspace);) {
+        if (await isFolder(folder))
+            return folder;
+        if (folder === workspace)
+            break;
+        folder = node_path__WEBPACK_IMPORTED_MODULE_1__.dirname(folder);
+    }
+    return workspace;
+}
+async function isFolder(folder) {
+    return (0,node_fs_promises__WEBPACK_IMPORTED_MODULE_0__.stat)(folder).then((found) => found.isDirectory(), () => false);
+}
+/**
+ * Absolute path of a regular file that really lies inside the workspace, symbolic links followed. `input` names
+ * the action's input in messages. Throws UsageError.
+ */
+async function insideWorkspace(workspace, file, input) {
+    const fail = (message, hint, cause) => Object.assign(new _errors_js__WEBPACK_IMPORTED_MODULE_2__/* .UsageError */ .eb([{ where: input, message: `\`${file.slice(0, 300)}\` ${message}`, hint }]), {
+        ...(cause !== undefined && { cause }),
+    });
+    const absolute = node_path__WEBPACK_IMPORTED_MODULE_1__.join(workspace, file);
+    try {
+        const env_1 = { stack: [], error: void 0, hasError: false };
+        try {
+            const real = await realpathOrUndefined(absolute);
+            if (real === undefined)
+                throw (await isThere(absolute))
+                    ? fail('is a symbolic link to nothing', 'commit the file it points to')
+                    : fail('does not exist', 'give a path relative to the repository, and check the repository out first');
+            if (!real.startsWith(`${workspace}${node_path__WEBPACK_IMPORTED_MODULE_1__.sep}`))
+                throw fail('leads out of the workspace', 'commit the file itself instead of a link to it');
+            // Before it is opened: opening a named pipe would wait for its other end.
+            if (!(await (0,node_fs_promises__WEBPACK_IMPORTED_MODULE_0__.stat)(real)).isFile())
+                throw fail('is no regular file', 'give the path of a file');
+            const handle = __addDisposableResource(env_1, await (0,node_fs_promises__WEBPACK_IMPORTED_MODULE_0__.open)(real, 'r'), true);
+            const { buffer, bytesRead } = await handle.read(Buffer.alloc(1025), 0, 1025, 0);
+            if (lfsOid(buffer.subarray(0, bytesRead)) !== undefined)
+                throw fail('is a Git LFS pointer, its content is not checked out', 'set `lfs: true` on actions/checkout');
+            return real;
+        }
+        catch (e_1) {
+            env_1.error = e_1;
+            env_1.hasError = true;
+        }
+        finally {
+            const result_1 = __disposeResources(env_1);
+            if (result_1)
+                await result_1;
+        }
     }
     catch (thrown) {
-        const message = thrown instanceof Error ? firstLine(thrown.message) : String(thrown);
-        return bad([{ where, message, hint: 'write the values out instead of using YAML anchors' }]);
+        if (thrown instanceof _errors_js__WEBPACK_IMPORTED_MODULE_2__/* .UsageError */ .eb || !(thrown instanceof Error))
+            throw thrown;
+        throw fail('cannot be read', 'check its permissions, and those of the folders above it', thrown);
     }
 }
-/** Values that JSON or a double cannot hold; replaces safe BigInts by numbers in place. */
-function unsafeValues(value, where) {
-    const issues = [];
-    for (const [key, inner] of Object.entries(value)) {
-        const path = Array.isArray(value) ? `${where}[${key}]` : `${where}.${key}`;
-        if (key === '__proto__')
-            issues.push({ where: path, message: 'this name cannot be used' });
-        else if (typeof inner === 'bigint') {
-            const number = Number(inner);
-            if (!Number.isSafeInteger(number))
-                issues.push({
-                    where: path,
-                    message: `${inner} is too large to be kept exactly`,
-                    hint: 'write it in quotes',
-                });
-            else
-                Object.assign(value, { [key]: number });
-        }
-        else if (typeof inner === 'number' && !Number.isFinite(inner))
-            issues.push({ where: path, message: `${inner} has no JSON form`, hint: 'write it in quotes' });
-        else if (typeof inner === 'string' && !inner.isWellFormed())
-            issues.push({ where: path, message: 'holds half of a surrogate pair', hint: 'write valid Unicode' });
-        else if (!key.isWellFormed())
-            issues.push({ where, message: 'a name holds half of a surrogate pair' });
-        else if (isRecord(inner) || Array.isArray(inner))
-            issues.push(...unsafeValues(inner, path));
-        else if (typeof inner === 'object' && inner !== null)
-            issues.push({
-                where: path,
-                message: 'has no JSON form',
-                hint: 'use strings, numbers, lists and mappings',
-            });
-    }
-    return issues;
+async function realpathOrUndefined(file) {
+    return (0,node_fs_promises__WEBPACK_IMPORTED_MODULE_0__.realpath)(file).catch((thrown) => {
+        if (thrown.code === 'ENOENT' || thrown.code === 'ENOTDIR' || thrown.code === 'ELOOP')
+            return undefined;
+        throw thrown;
+    });
 }
-function configIssues(issue, fields, where) {
-    const names = Object.keys(workloadConfigSchema.shape);
-    if (issue.code === 'unrecognized_keys') {
-        return issue.keys.map((key) => {
-            const near = nearestName(key, [...names, ...LIFTED]);
-            const hint = near ? `did you mean \`${near}\`? Free-form values go into \`extras\`` : undefined;
-            return {
-                where: [where, ...issue.path, key].join('.'),
-                message: `unknown field, value ${shown(at(fields, [...issue.path, key]))}`,
-                hint: hint ?? `valid fields: ${names.join(', ')}; free-form values go into \`extras\``,
-            };
-        });
-    }
-    const value = at(fields, issue.path);
-    const place = [where, ...issue.path].join('.');
-    if (value === undefined && issue.path[0] === 'model_name')
-        return [
-            {
-                where: place,
-                message: 'is required',
-                hint: 'name the model or kernel, for instance {"model_name": "my-model"}',
-            },
-        ];
-    if (issue.code === 'invalid_value') {
-        const allowed = issue.values.map(String);
-        const near = nearestName(String(value), allowed);
-        const hint = `${near ? `did you mean \`${near}\`? ` : ''}valid: ${allowed.join(', ')}`;
-        return [{ where: place, message: `${shown(value)} is not valid`, hint }];
-    }
-    return [{ where: place, message: `${shown(value)} is not valid: ${issue.message}` }];
+function isThere(file) {
+    return (0,node_fs_promises__WEBPACK_IMPORTED_MODULE_0__.lstat)(file).then(() => true, () => false);
 }
-function at(value, path) {
-    return path.reduce((inner, key) => {
-        if (isRecord(inner))
-            return inner[String(key)];
-        return Array.isArray(inner) && typeof key === 'number' ? inner[key] : undefined;
-    }, value);
-}
-function shown(value) {
-    const text = value === undefined ? 'nothing' : JSON.stringify(value);
-    return text.length > 80 ? `${text.slice(0, 79)}…` : text;
-}
-function bad(issues) {
-    return { kind: 'bad', issues };
-}
-function firstLine(text) {
-    return text.split('\n', 1)[0] ?? text;
-}
-function kindOf(value) {
-    return Array.isArray(value) ? 'a list' : `a ${typeof value}`;
-}
-function isLifted(key) {
-    return LIFTED.some((lifted) => lifted === key);
-}
-function isRecord(value) {
-    return typeof value === 'object' && value !== null && !Array.isArray(value) && isPlain(value);
-}
-function isPlain(value) {
-    const prototype = Object.getPrototypeOf(value);
-    return prototype === Object.prototype || prototype === null;
+/** The sha256 of the content that a Git LFS pointer stands for. */
+function lfsOid(bytes) {
+    if (bytes.length > 1024)
+        return undefined;
+    const text = Buffer.from(bytes).toString('utf8');
+    return /^version https:\/\/git-lfs\.github\.com\/spec\/v1\n(?:.*\n)*oid sha256:([0-9a-f]{64})\n/.exec(text)?.[1];
 }
 
 
@@ -11117,7 +11144,7 @@ function isPlain(value) {
 /* harmony export */   ge: () => (/* binding */ isOwnedVariable),
 /* harmony export */   pc: () => (/* binding */ redacted)
 /* harmony export */ });
-/* unused harmony exports REDACTED, looksSecret, secretsIn */
+/* unused harmony exports REDACTED, looksSecret, secretsIn, secretScrubber */
 /** Which environment variables a config may not set, and which values look like secrets; reads no environment. */
 /** Names that steer the runner, the shell, the loader or git rather than the workload. */
 const OWNED = [
@@ -11130,32 +11157,74 @@ const OWNED = [
 function isOwnedVariable(name) {
     return OWNED.some((pattern) => pattern.test(name));
 }
-const SECRET_NAME = /(^|[_-])(token|secret|passw(or)?d|passphrase|api[_-]?key|access[_-]?key|private[_-]?key|credentials?)($|[_-])/i;
-const SECRET_VALUE = /(ghp|gho|ghu|ghs|ghr)_[A-Za-z0-9]{30,}|github_pat_\w{20,}|hf_[A-Za-z0-9]{20,}|glpat-[\w-]{15,}|sk-[A-Za-z0-9_-]{20,}|xox[abprs]-[\w-]{10,}|(AKIA|ASIA)[A-Z0-9]{16}|-----BEGIN [A-Z ]*PRIVATE KEY|:\/\/[^/\s:@]+:[^/\s@]+@/;
+/** Words that name a secret whatever its type. */
+const SECRET_NAME = /(^|_)(secrets?|password|passwd|passphrase|(api|access|private|secret|signing|encryption|auth)_?keys?|credentials?)(_|$)|passw(or)?d$/i;
+/** Also names numbers and counts (`pad_token_id`), so it makes secrets of text alone. */
+const SECRET_TEXT_NAME = /(^|_)(auth|access|refresh|bearer)?token(_|$)/i;
+/** As environment variables are written; `sort_key` is none. */
+const SECRET_VARIABLE = /^[A-Z0-9_]+_(KEY|AUTH|PAT|PWD|PASS)$/;
+const SECRET_VALUE = /(?:ghp|gho|ghu|ghs|ghr)_[A-Za-z0-9]{30,}|github_pat_\w{20,}|hf_[A-Za-z0-9]{20,}|glpat-[\w-]{15,}|sk-[A-Za-z0-9_-]{20,}|xox[abprs]-[\w-]{10,}|(?:AKIA|ASIA)[A-Z0-9]{16}|-----BEGIN [A-Z ]*PRIVATE KEY-----[^-]*(?:-----END [A-Z ]*PRIVATE KEY-----)?|(?<=:\/\/)[^/\s:@]+:[^/\s@]+(?=@)/;
 /** What stands in place of a secret wherever people or caches can see it. */
 const REDACTED = '***';
-/** Whether a value under this name looks like a secret, by its name or its shape. */
+/** Shorter values are also words and numbers of other meaning, which a replacement would garble. */
+const MIN_REPLACED = 4;
+/** Whether a text under this name looks like a secret, by its name or its shape. */
 function looksSecret(name, value) {
-    return value !== '' && (SECRET_NAME.test(name) || SECRET_VALUE.test(value));
+    return value !== '' && (namesSecretText(name) || SECRET_VALUE.test(value));
 }
 function redacted(value, name = '') {
+    return mapSecrets(value, name, false, () => REDACTED);
+}
+/** Every secret-looking text (or number, as text) inside a value, to be masked in logs and replaced in texts. */
+function secretsIn(value, name = '') {
+    const found = [];
+    mapSecrets(value, name, false, (secret) => {
+        found.push(secret);
+        return secret;
+    });
+    return found;
+}
+/**
+ * Makes a function that replaces the given secrets, and everything of a known secret's shape, in any text inside a
+ * value: for what a program that knew the secrets has written.
+ */
+function secretScrubber(secrets) {
+    const known = [...new Set(secrets.flatMap((secret) => [secret, ...secret.split(/\r?\n/)]))]
+        .filter((secret) => secret.trim().length >= MIN_REPLACED)
+        // The longest first: one secret may hold another.
+        .sort((a, b) => b.length - a.length);
+    const shape = new RegExp(SECRET_VALUE.source, 'g');
+    const clean = (text) => known.reduce((rest, secret) => rest.replaceAll(secret, REDACTED), text).replaceAll(shape, REDACTED);
+    function scrub(value) {
+        if (typeof value === 'string')
+            return clean(value);
+        if (Array.isArray(value))
+            return value.map((inner) => scrub(inner));
+        if (typeof value !== 'object' || value === null)
+            return value;
+        return Object.fromEntries(Object.entries(value).map(([key, inner]) => [clean(key), scrub(inner)]));
+    }
+    return scrub;
+}
+function mapSecrets(value, name, inside, replace) {
+    const secret = inside || SECRET_NAME.test(snakeCase(name));
     if (typeof value === 'string')
-        return looksSecret(name, value) ? REDACTED : value;
+        return (secret && value !== '') || looksSecret(name, value) ? replace(value) : value;
+    if (typeof value === 'number')
+        return secret ? replace(String(value)) : value;
     if (Array.isArray(value))
-        return value.map((inner) => redacted(inner, name));
+        return value.map((inner) => mapSecrets(inner, name, secret, replace));
     if (typeof value !== 'object' || value === null)
         return value;
-    return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, redacted(inner, key)]));
+    return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, mapSecrets(inner, key, secret, replace)]));
 }
-/** Every secret-looking string inside a value, to be masked in logs. */
-function secretsIn(value, name = '') {
-    if (typeof value === 'string')
-        return looksSecret(name, value) ? [value] : [];
-    if (Array.isArray(value))
-        return value.flatMap((inner) => secretsIn(inner, name));
-    if (typeof value !== 'object' || value === null)
-        return [];
-    return Object.entries(value).flatMap(([key, inner]) => secretsIn(inner, key));
+function namesSecretText(name) {
+    const folded = snakeCase(name);
+    return SECRET_NAME.test(folded) || SECRET_TEXT_NAME.test(folded) || SECRET_VARIABLE.test(name);
+}
+/** `authToken` and `auth-token` as `auth_token`. */
+function snakeCase(name) {
+    return name.replaceAll(/([a-z0-9])([A-Z])/g, '$1_$2').replaceAll('-', '_');
 }
 
 
@@ -11172,7 +11241,7 @@ function secretsIn(value, name = '') {
 /* unused harmony export INPUT_NAMES */
 /* harmony import */ var zod__WEBPACK_IMPORTED_MODULE_1__ = __nccwpck_require__(9691);
 /* harmony import */ var zod__WEBPACK_IMPORTED_MODULE_2__ = __nccwpck_require__(8532);
-/* harmony import */ var _config_js__WEBPACK_IMPORTED_MODULE_0__ = __nccwpck_require__(8870);
+/* harmony import */ var _nearest_name_js__WEBPACK_IMPORTED_MODULE_0__ = __nccwpck_require__(6442);
 /** Schema of the action's inputs: strings → typed values, all faults in one message; reads no environment. */
 
 
@@ -11218,7 +11287,7 @@ function oneOf(values) {
         const found = values.find((value) => value === text);
         if (found !== undefined)
             return found;
-        const near = (0,_config_js__WEBPACK_IMPORTED_MODULE_0__/* .nearestName */ .qb)(text, values);
+        const near = (0,_nearest_name_js__WEBPACK_IMPORTED_MODULE_0__/* .nearestName */ .q)(text, values);
         const advice = near ? `; did you mean \`${near}\`?` : '';
         context.addIssue({ code: 'custom', message: `is none of ${values.join(', ')}${advice}` });
         return zod__WEBPACK_IMPORTED_MODULE_2__/* .NEVER */ .tm;
@@ -11330,12 +11399,14 @@ function settle(inputs, lifted, where) {
     const pick = (name, given, parser) => {
         if (!(name in lifted))
             return given;
-        const parsed = parser.safeParse(String(lifted[name]));
+        const value = lifted[name];
+        const written = typeof value === 'object' ? JSON.stringify(value) : String(value);
+        const parsed = parser.safeParse(written);
         if (given !== undefined) {
             if (!parsed.success || parsed.data !== given)
                 warnings.push({
                     code: 'config-key-overruled',
-                    message: `\`${name}\` is given as an input (${given}) and inside ${where} (${String(lifted[name])}); the input counts`,
+                    message: `\`${name}\` is given as an input (${given}) and inside ${where} (${written}); the input counts`,
                 });
             return given;
         }
@@ -11343,7 +11414,7 @@ function settle(inputs, lifted, where) {
             return parsed.data;
         issues.push({
             where: `${where}.${name}`,
-            message: `\`${String(lifted[name])}\` ${parsed.error.issues[0]?.message}`,
+            message: `\`${written.slice(0, 200)}\` ${parsed.error.issues[0]?.message}`,
         });
         return undefined;
     };
@@ -11366,7 +11437,10 @@ function settle(inputs, lifted, where) {
     };
 }
 function configSource(text) {
-    const inline = text === '' || /^[{[]/.test(text) || text.includes('\n') || /^[\w-]+\s*:(\s|$)/.test(text);
+    const inline = text === '' ||
+        /^([{[]|---\s)/.test(text) ||
+        text.includes('\n') ||
+        /^(["']?)[\w-]+\1\s*:(\s|$)/.test(text);
     if (inline)
         return { kind: 'ok', source: { kind: 'inline', text: text === '' ? '{}' : text } };
     const path = repositoryPath.safeParse(text);
@@ -11391,17 +11465,410 @@ function inputIssue(issue, given) {
 
 /***/ }),
 
-/***/ 1583:
+/***/ 6442:
 /***/ ((__unused_webpack___webpack_module__, __webpack_exports__, __nccwpck_require__) => {
 
 /* harmony export */ __nccwpck_require__.d(__webpack_exports__, {
-/* harmony export */   AA: () => (/* binding */ readImageTag),
-/* harmony export */   BW: () => (/* binding */ planBenchmark)
+/* harmony export */   q: () => (/* binding */ nearestName)
 /* harmony export */ });
-/* unused harmony export parsePlan */
-/* harmony import */ var _errors_js__WEBPACK_IMPORTED_MODULE_0__ = __nccwpck_require__(9473);
-/* harmony import */ var _config_js__WEBPACK_IMPORTED_MODULE_1__ = __nccwpck_require__(8870);
-/* harmony import */ var _inputs_js__WEBPACK_IMPORTED_MODULE_2__ = __nccwpck_require__(9357);
+/* harmony import */ var fastest_levenshtein__WEBPACK_IMPORTED_MODULE_0__ = __nccwpck_require__(1916);
+/** Finds the name that somebody probably meant; knows no list of names. */
+
+/** The nearest of `names` to what was written, when it is near enough to be a slip; else undefined. */
+function nearestName(written, names) {
+    const simple = (name) => name.toLowerCase().replaceAll(/[^a-z0-9]/g, '');
+    const scored = names.map((name) => ({ name, far: (0,fastest_levenshtein__WEBPACK_IMPORTED_MODULE_0__/* .distance */ .Io)(simple(written), simple(name)) }));
+    const best = scored.sort((a, b) => a.far - b.far)[0];
+    return best && best.far <= Math.max(2, Math.floor(written.length / 3)) ? best.name : undefined;
+}
+
+
+/***/ }),
+
+/***/ 4890:
+/***/ ((__unused_webpack___webpack_module__, __webpack_exports__, __nccwpck_require__) => {
+
+
+// EXPORTS
+__nccwpck_require__.d(__webpack_exports__, {
+  BW: () => (/* binding */ planBenchmark),
+  AA: () => (/* binding */ readImageTag)
+});
+
+// UNUSED EXPORTS: parsePlan
+
+// EXTERNAL MODULE: ./build/errors.js
+var errors = __nccwpck_require__(9473);
+// EXTERNAL MODULE: ./node_modules/zod/v4/classic/schemas.js + 15 modules
+var schemas = __nccwpck_require__(9691);
+// EXTERNAL MODULE: ./build/plan/environment-variables.js
+var environment_variables = __nccwpck_require__(9319);
+// EXTERNAL MODULE: ./build/plan/nearest-name.js
+var nearest_name = __nccwpck_require__(6442);
+// EXTERNAL MODULE: ./node_modules/yaml/dist/index.js
+var dist = __nccwpck_require__(8815);
+;// CONCATENATED MODULE: ./build/plan/yaml.js
+/** JSON or YAML (1.2, core schema) text → plain values; two different texts never become one value unseen. */
+
+/** Lists and mappings inside one another; nothing that a person writes is nested deeper. */
+const MAX_DEPTH = 64;
+/** Faults told of one text. */
+const MAX_ISSUES = 10;
+/**
+ * Reads a text as strings, numbers, booleans, null, lists and mappings; `where` names its place in messages.
+ * Refused: more than one document, names given twice or that are no text, merge keys, unknown tags, numbers that
+ * a double cannot hold as written, aliases that multiply, half surrogate pairs. An empty text is null.
+ */
+function readYaml(text, where) {
+    try {
+        return read(text, where);
+    }
+    catch (thrown) {
+        if (thrown instanceof RangeError)
+            return bad([tooDeep(where)]);
+        throw thrown;
+    }
+}
+function read(text, where) {
+    const document = (0,dist/* parseDocument */.Tp)(text, {
+        version: '1.2',
+        schema: 'core',
+        merge: false,
+        intAsBigInt: true,
+        // Its own check compares every pair of names; ours is below.
+        uniqueKeys: false,
+        prettyErrors: true,
+        // `silent` would also keep quiet about a second document.
+        logLevel: 'error',
+    });
+    const faults = [...document.errors, ...document.warnings];
+    if (faults.some((fault) => fault.message.startsWith('Maximum call stack')))
+        return bad([tooDeep(where)]);
+    if (faults.length > 0) {
+        const hint = 'write one JSON object or one YAML mapping';
+        return bad(faults.slice(0, MAX_ISSUES).map((fault) => ({ where, message: messageOf(fault), hint })));
+    }
+    const issues = nodeIssues(document.contents, where);
+    if (issues.length > 0)
+        return bad(issues);
+    let value;
+    try {
+        value = document.toJS({ maxAliasCount: 100 });
+    }
+    catch (thrown) {
+        if (thrown instanceof RangeError)
+            throw thrown;
+        const message = thrown instanceof Error ? firstLine(thrown.message) : String(thrown);
+        return bad([{ where, message, hint: 'write the values out instead of using YAML anchors' }]);
+    }
+    const found = [];
+    const plain = plainValue(value, where, [], found);
+    return found.length > 0 ? bad(found) : { kind: 'ok', value: plain };
+}
+/** What the nodes tell and their values do not: how a number was written, and a name that is no text. */
+function nodeIssues(contents, where) {
+    const issues = [];
+    const note = (message, hint) => {
+        issues.push({ where, message, hint });
+        return issues.length >= MAX_ISSUES ? dist/* visit */.YR.BREAK : undefined;
+    };
+    (0,dist/* visit */.YR)(contents, {
+        Map: (_, map) => {
+            const names = new Set();
+            for (const { key } of map.items) {
+                if (!(0,dist/* isScalar */.jn)(key) || typeof key.value !== 'string')
+                    return note(`the name ${written(key)} is no text`, 'write it in quotes');
+                if (key.value === '<<' && key.type === 'PLAIN')
+                    return note('`<<` would merge another mapping, which YAML 1.2 does not know', 'write the fields out');
+                if (names.has(key.value))
+                    return note(`the name \`${key.value.slice(0, 100)}\` is given twice; names must be unique`, 'keep one');
+                names.add(key.value);
+            }
+            return undefined;
+        },
+        Scalar: (_, scalar) => {
+            if (typeof scalar.value !== 'number' || !Number.isFinite(scalar.value))
+                return undefined;
+            const source = scalar.source ?? '';
+            if (keptExactly(source, scalar.value))
+                return undefined;
+            return note(`${source.slice(0, 100)} is read as ${scalar.value}`, 'write fewer digits, or write it in quotes');
+        },
+    });
+    return issues;
+}
+function written(key) {
+    if ((0,dist/* isScalar */.jn)(key))
+        return `\`${String(key.source ?? key.value).slice(0, 100)}\``;
+    return (0,dist/* isMap */.jh)(key) ? 'that is a mapping' : 'that is a list';
+}
+/** Whether the shortest form of the double has the digits that were written (0.10 has, 9007199254740993.0 has not). */
+function keptExactly(source, value) {
+    const digits = decimal(source);
+    // Hexadecimal and octal numbers are whole; those that a double cannot hold are caught as such.
+    return digits === undefined || digits === decimal(String(value));
+}
+/** Significant digits and exponent of a decimal number in one form, `0` for zero. */
+function decimal(text) {
+    const match = /^[-+]?([0-9]*)\.?([0-9]*)(?:[eE]([-+]?[0-9]+))?$/.exec(text);
+    if (!match)
+        return undefined;
+    const [, whole = '', part = '', exponent = '0'] = match;
+    const all = `${whole}${part}`;
+    const significant = all.replace(/^0+/, '');
+    if (significant === '')
+        return '0';
+    const first = whole.length - (all.length - significant.length) + Number(exponent);
+    return `${significant.replace(/0+$/, '')}e${first}`;
+}
+/** The value with safe BigInts as numbers; what JSON cannot hold is noted. */
+function plainValue(value, where, above, issues) {
+    const note = (message, hint) => {
+        if (issues.length < MAX_ISSUES)
+            issues.push({ where, message, ...(hint && { hint }) });
+    };
+    if (issues.length >= MAX_ISSUES)
+        return undefined;
+    switch (typeof value) {
+        case 'bigint': {
+            const number = Number(value);
+            if (!Number.isSafeInteger(number))
+                note(`${shortened(value)} is too large to be kept exactly`, 'write it in quotes');
+            return number;
+        }
+        case 'number':
+            if (!Number.isFinite(value))
+                note(`${value} has no JSON form`, 'write it in quotes');
+            return value;
+        case 'string':
+            if (!value.isWellFormed())
+                note('holds half of a surrogate pair', 'write valid Unicode');
+            return value;
+        case 'object':
+            break;
+        default:
+            return value;
+    }
+    if (value === null)
+        return null;
+    if (above.includes(value)) {
+        note('holds itself', 'write the values out instead of using YAML anchors');
+        return undefined;
+    }
+    if (above.length >= MAX_DEPTH) {
+        if (issues.length < MAX_ISSUES)
+            issues.push(tooDeep(where));
+        return undefined;
+    }
+    const inner = [...above, value];
+    if (Array.isArray(value))
+        return value.map((item, index) => plainValue(item, `${where}[${index}]`, inner, issues));
+    if (!isPlain(value)) {
+        note('has no JSON form', 'use strings, numbers, lists and mappings');
+        return undefined;
+    }
+    const entries = [];
+    for (const [key, item] of Object.entries(value)) {
+        if (!key.isWellFormed())
+            note('a name holds half of a surrogate pair', 'write valid Unicode');
+        else if (key === '__proto__')
+            issues.push({ where: `${where}.__proto__`, message: 'this name cannot be used' });
+        else
+            entries.push([key, plainValue(item, `${where}.${key}`, inner, issues)]);
+    }
+    return Object.fromEntries(entries);
+}
+function tooDeep(where) {
+    return {
+        where: where.slice(0, 200),
+        message: `is nested deeper than ${MAX_DEPTH} levels`,
+        hint: 'write it flatter',
+    };
+}
+function shortened(value) {
+    const text = String(value);
+    return text.length > 40 ? `${text.slice(0, 39)}…` : text;
+}
+function isPlain(value) {
+    const prototype = Object.getPrototypeOf(value);
+    return prototype === Object.prototype || prototype === null;
+}
+function messageOf(fault) {
+    if (fault.code === 'MULTIPLE_DOCS')
+        return 'holds more than one document (`---`)';
+    return firstLine(fault.message);
+}
+function firstLine(text) {
+    return text.split('\n', 1)[0] ?? text;
+}
+function bad(issues) {
+    return { kind: 'bad', issues };
+}
+
+;// CONCATENATED MODULE: ./build/plan/config.js
+/** `WorkloadConfig`: the strict schema of a benchmark's config, and the reading of its text; opens no file. */
+
+
+
+
+const json = schemas/* lazy */.RZV(() => schemas/* union */.KCZ([schemas/* string */.YjP(), schemas/* number */.aig(), schemas/* boolean */.zMY(), schemas/* null */.chJ(), schemas/* array */.YOg(json), schemas/* record */.g1P(schemas/* string */.YjP(), json)]));
+const environmentVariables = schemas/* record */.g1P(schemas/* string */.YjP(), schemas/* string */.YjP()).superRefine((variables, context) => {
+    for (const name of Object.keys(variables)) {
+        const path = [name];
+        if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name))
+            context.addIssue({ code: 'custom', path, message: 'is no name of an environment variable' });
+        else if ((0,environment_variables/* isOwnedVariable */.ge)(name))
+            context.addIssue({
+                code: 'custom',
+                path,
+                message: 'belongs to the runner and cannot be set by a config',
+            });
+        if (variables[name]?.includes('\0'))
+            context.addIssue({ code: 'custom', path, message: 'holds a NUL character' });
+    }
+});
+/** Unknown keys are refused, so that nothing leaks into the hash unseen; free-form values go into `extras`. */
+const workloadConfigSchema = schemas/* strictObject */.rej({
+    model_name: schemas/* string */.YjP().min(1).max(500),
+    batch_size: schemas/* int */.Whr().min(1).default(1),
+    grad_accum_steps: schemas/* int */.Whr().min(1).default(1),
+    seq_len: schemas/* int */.Whr().min(1).default(1024),
+    precision: schemas/* enum */.k5n(['fp32', 'fp16', 'bf16', 'fp8']).default('fp16'),
+    optimizer: schemas/* string */.YjP().min(1).max(100).default('adamw_torch'),
+    attention_impl: schemas/* enum */.k5n(['sdpa', 'flash', 'flash_rocm', 'eager', 'unknown']).default('unknown'),
+    gradient_checkpointing: schemas/* boolean */.zMY().default(false),
+    lora_rank: schemas/* int */.Whr().min(1).nullable().default(null),
+    dataloader_workers: schemas/* int */.Whr().min(0).default(0),
+    dataloader_pin_memory: schemas/* boolean */.zMY().default(false),
+    dataloader_prefetch_factor: schemas/* int */.Whr().min(1).nullable().default(null),
+    dataloader_persistent_workers: schemas/* boolean */.zMY().default(false),
+    torch_compile: schemas/* boolean */.zMY().default(false),
+    lr: schemas/* number */.aig().positive().default(5e-5),
+    warmup_steps: schemas/* int */.Whr().min(0).default(0),
+    env_vars: environmentVariables.default({}),
+    extras: schemas/* record */.g1P(schemas/* string */.YjP(), json).default({}),
+});
+/** Inputs that cannot be lifted out; a nested one must not be taken for a config field of a similar name. */
+const BESIDE = [
+    'warmup-steps',
+    'warmup',
+    'workload',
+    'name',
+    'rocm-image-tag',
+    'runner',
+    'device',
+    'baseline',
+    'baseline-ref',
+    'min-effect',
+    'fail-on',
+    'timeout-minutes',
+    'comment',
+    'config',
+];
+/** Keys that belong beside the config and are often nested in it by mistake (design section 3). */
+const LIFTED = ['steps', 'cache', 'force-rerun', 'force_rerun'];
+/**
+ * Reads a config's JSON or YAML (1.2, core schema) text; `where` names its place in messages.
+ * Numbers that a double cannot hold, duplicate keys and unknown tags are refused: two different texts
+ * must never come to the same hash unseen.
+ */
+function readConfig(text, where) {
+    const parsed = readYaml(text, where);
+    if (parsed.kind === 'bad')
+        return parsed;
+    const raw = parsed.value ?? {};
+    if (!isRecord(raw)) {
+        const message = `must be a mapping of fields, but is ${kindOf(raw)}`;
+        return config_bad([{ where, message, hint: 'write for instance {"model_name": "my-model", "batch_size": 4}' }]);
+    }
+    const fields = Object.fromEntries(Object.entries(raw).filter(([key]) => !isLifted(key)));
+    const checked = workloadConfigSchema.safeParse(fields);
+    if (!checked.success)
+        return config_bad(checked.error.issues.flatMap((issue) => configIssues(issue, fields, where)));
+    const lifted = {
+        ...('steps' in raw && { steps: raw.steps }),
+        ...('cache' in raw && { cache: raw.cache }),
+        ...('force_rerun' in raw && { 'force-rerun': raw.force_rerun }),
+        ...('force-rerun' in raw && { 'force-rerun': raw['force-rerun'] }),
+    };
+    const warnings = LIFTED.filter((key) => key in raw).map((key) => ({
+        code: 'config-key-lifted',
+        message: `${where} holds \`${key}\`, which is no config field; it was lifted out and does not count as config`,
+        hint: `give it as the input \`${key.replace('_', '-')}\``,
+    }));
+    return { kind: 'ok', config: checked.data, lifted, warnings };
+}
+function configIssues(issue, fields, where) {
+    const names = Object.keys(workloadConfigSchema.shape);
+    if (issue.code === 'unrecognized_keys') {
+        return issue.keys.map((key) => ({
+            where: [where, ...issue.path, key].join('.'),
+            message: `unknown field, value ${shown(key, at(fields, [...issue.path, key]))}`,
+            hint: unknownHint(key, names),
+        }));
+    }
+    const value = at(fields, issue.path);
+    const name = String(issue.path.at(-1) ?? '');
+    const place = [where, ...issue.path].join('.');
+    if (value === undefined && issue.path[0] === 'model_name')
+        return [
+            {
+                where: place,
+                message: 'is required',
+                hint: 'name the model or kernel, for instance {"model_name": "my-model"}',
+            },
+        ];
+    if (issue.code === 'invalid_value') {
+        const allowed = issue.values.map(String);
+        const near = typeof value === 'string' ? (0,nearest_name/* nearestName */.q)(value, allowed) : undefined;
+        const hint = `${near ? `did you mean \`${near}\`? ` : ''}valid: ${allowed.join(', ')}`;
+        return [{ where: place, message: `${shown(name, value)} is not valid`, hint }];
+    }
+    const unquoted = issue.path[0] === 'env_vars' && ['number', 'boolean'].includes(typeof value);
+    return [
+        {
+            where: place,
+            message: `${shown(name, value)} is not valid: ${issue.message}`,
+            ...(unquoted && { hint: 'write it in quotes' }),
+        },
+    ];
+}
+function unknownHint(key, names) {
+    const beside = BESIDE.find((input) => input.replaceAll('-', '') === key.toLowerCase().replaceAll(/[-_]/g, ''));
+    const free = 'free-form values go into `extras`';
+    if (beside && !names.includes(key))
+        return `\`${beside === 'warmup' ? 'warmup-steps' : beside}\` is an input of the action: write it beside \`config\`; ${free}`;
+    const near = (0,nearest_name/* nearestName */.q)(key, [...names, ...LIFTED]);
+    return near ? `did you mean \`${near}\`? F${free.slice(1)}` : `valid fields: ${names.join(', ')}; ${free}`;
+}
+function at(value, path) {
+    return path.reduce((inner, key) => {
+        if (isRecord(inner))
+            return inner[String(key)];
+        return Array.isArray(inner) && typeof key === 'number' ? inner[key] : undefined;
+    }, value);
+}
+/** A value as a message may show it: a secret that is refused is a secret all the same. */
+function shown(name, value) {
+    const text = value === undefined ? 'nothing' : JSON.stringify((0,environment_variables/* redacted */.pc)(value, name));
+    return text.length > 80 ? `${text.slice(0, 79)}…` : text;
+}
+function config_bad(issues) {
+    return { kind: 'bad', issues };
+}
+function kindOf(value) {
+    return Array.isArray(value) ? 'a list' : `a ${typeof value}`;
+}
+function isLifted(key) {
+    return LIFTED.some((lifted) => lifted === key);
+}
+function isRecord(value) {
+    return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+// EXTERNAL MODULE: ./build/plan/inputs.js
+var plan_inputs = __nccwpck_require__(9357);
+;// CONCATENATED MODULE: ./build/plan/plan.js
 /** The join of inputs, config and trigger into one plan; reads no file. */
 
 
@@ -11412,16 +11879,16 @@ function inputIssue(issue, given) {
  */
 function planBenchmark(inputs, configText) {
     const where = inputs.config.kind === 'file' ? inputs.config.path : 'config';
-    const config = (0,_config_js__WEBPACK_IMPORTED_MODULE_1__/* .readConfig */ .Xg)(configText, where);
+    const config = readConfig(configText, where);
     if (config.kind === 'bad')
         return config;
-    const settled = (0,_inputs_js__WEBPACK_IMPORTED_MODULE_2__/* .settle */ .G9)(inputs, config.lifted, where);
+    const settled = (0,plan_inputs/* settle */.G9)(inputs, config.lifted, where);
     if (settled.kind === 'bad')
         return settled;
     return {
         kind: 'ok',
         benchmark: {
-            name: inputs.name ?? stemOf(inputs.workload),
+            name: inputs.name ?? stemOf(inputs.workload).slice(0, 200),
             workload: inputs.workload,
             config: config.config,
             ...(inputs.config.kind === 'file' && { configFile: inputs.config.path }),
@@ -11473,7 +11940,7 @@ function readImageTag(given, environment) {
                 },
             ],
         };
-    const parsed = _inputs_js__WEBPACK_IMPORTED_MODULE_2__/* .imageTag */ .I_.safeParse(fallback);
+    const parsed = plan_inputs/* imageTag */.I_.safeParse(fallback);
     if (parsed.success)
         return { kind: 'ok', tag: parsed.data, warnings: [] };
     const message = `\`${fallback.slice(0, 200)}\` ${parsed.error.issues[0]?.message}`;

@@ -2,6 +2,7 @@
 
 import { constants } from 'node:fs'
 import { mkdtemp, open, rm, writeFile } from 'node:fs/promises'
+import os from 'node:os'
 import path from 'node:path'
 import { isFeatureAvailable, restoreCache, saveCache } from '@actions/cache'
 import { thrownText, type Warning } from '../errors.ts'
@@ -112,8 +113,14 @@ async function beforeDeadline<T>(work: Promise<T>, deadlineMs: number): Promise<
   }
 }
 
+/** The toolkit joins tar's arguments without quoting: anything else in a path splits or expands. */
+const PLAIN_PATH = /^[\w./@%+=:,-]+$/
+
 async function privateFolder(tempRoot: string): Promise<string> {
-  const folder = await mkdtemp(path.join(tempRoot, 'rocm-bench-cache-'))
+  const root = [tempRoot, os.tmpdir(), '/tmp'].find((candidate) => PLAIN_PATH.test(candidate)) ?? tempRoot
+  const folder = await mkdtemp(path.join(root, 'rocm-bench-cache-'))
+  // The toolkit makes its own folder for the archive there.
+  process.env.RUNNER_TEMP = root
   process.chdir(folder)
   process.env.GITHUB_WORKSPACE = folder
   process.env.TAR_OPTIONS = '--anchored --exclude=*/*'

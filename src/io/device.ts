@@ -34,10 +34,12 @@ const NOTHING: Provided = { gpus: [], warnings: [] }
 export function createDevice(setting: {
   readonly env: HostEnvironment
   readonly tools?: Partial<ToolLimits>
+  /** Ends a tool that is being waited for, when the job is cancelled. */
+  readonly signal?: AbortSignal
 }): Device {
   const { env } = setting
   const files = hostFiles(env.ROCM_BENCH_HOST_ROOT || '/')
-  const run = toolsOf(env, setting.tools)
+  const run = toolsOf(env, setting.tools, setting.signal)
   return {
     inspect: async (want) => {
       const host = await hostFacts(files, run, env)

@@ -30,3 +30,9 @@ function readPayload(file: string | undefined): unknown {
     return `unreadable event file: ${String(thrown)}`
   }
 }
+
+/** Milliseconds of a deadline in seconds that an environment variable may set, as no user should need it. */
+export function deadlineMs(env: HostEnvironment, name: string, fallbackSeconds: number): number {
+  const seconds = Number(env[name])
+  return (Number.isFinite(seconds) && seconds > 0 && seconds <= 3600 ? seconds : fallbackSeconds) * 1000
+}

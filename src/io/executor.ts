@@ -127,7 +127,10 @@ function noBash(cause: unknown): HostError {
 
 /** The script checks what it is given; only interpreters and the workload's file are not our own doing. */
 function refusedByScript(stderr: string, logs: string): Error {
-  const message = stderr.trim().replace(/^bench_runner: /, '')
+  // Bash itself may have warned before, for instance of a locale that is not installed.
+  const said = stderr.trim().split('\n')
+  const own = said.findLast((line) => line.startsWith('bench_runner: ')) ?? stderr.trim()
+  const message = own.replace(/^bench_runner: /, '')
   if (message.startsWith('LAUNCHER'))
     return new HostError('no-python', 'python3 was not found', 'install Python 3.9 or newer on the runner')
   if (message.startsWith('BASH'))

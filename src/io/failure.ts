@@ -4,6 +4,28 @@ import * as core from '@actions/core'
 import { EXIT, HostError, issueText, thrownText, UsageError } from '../errors.ts'
 import { logLines } from './actions.ts'
 
+/** A cancelled job gets ten seconds before the runner kills it; the workload needs up to eight to end. */
+const CANCEL_PATIENCE_MS = 9_000
+
+/**
+ * `signal` is raised when the runner cancels the job. What hears it ends by itself; `outOfPatience` rejects for
+ * what does not (a call to a service that never answers), so that the job still ends as cancelled.
+ */
+export function watchCancellation(): {
+  readonly signal: AbortSignal
+  readonly outOfPatience: Promise<never>
+} {
+  const controller = new AbortController()
+  const { promise, reject } = Promise.withResolvers<never>()
+  for (const name of ['SIGINT', 'SIGTERM'] as const)
+    process.on(name, () => {
+      if (controller.signal.aborted) return
+      controller.abort(new Error('cancelled'))
+      setTimeout(() => reject(controller.signal.reason), CANCEL_PATIENCE_MS)
+    })
+  return { signal: controller.signal, outOfPatience: promise }
+}
+
 /** Prints the failure as annotations within their limit and returns the exit code. */
 export function reportFailure(thrown: unknown, signal: AbortSignal): number {
   if (signal.aborted) {

@@ -2,6 +2,8 @@
 
 import { exec } from '@actions/exec'
 import { HostError } from '../errors.ts'
+import { deadlineMs } from './event.ts'
+import { runProcess } from './process.ts'
 
 /** A blob as git stores it: no checkout filter (end of lines, LFS) has touched it. */
 export type GitFile =
@@ -39,11 +41,13 @@ type Answer = { readonly code: number; readonly out: Buffer; readonly err: strin
 
 /**
  * Git of the repository around `directory`. `env` is the host's environment; variables that would point git
- * at another repository are dropped. Throws HostError `no-git` where there is no git or no repository.
+ * at another repository are dropped; `signal` ends a fetch. Throws HostError `no-git` where there is no git or no
+ * repository.
  */
 export async function openGit(
   directory: string,
   env: Readonly<Record<string, string | undefined>>,
+  signal?: AbortSignal,
 ): Promise<Git> {
   const childEnv = gitEnvironment(env)
   const run = async (args: readonly string[], input?: string): Promise<Answer> => {
@@ -95,7 +99,11 @@ export async function openGit(
       // A stalled server must not hold the job: give up when nothing moves for 20 seconds.
       const patience = ['-c', 'http.lowSpeedLimit=1', '-c', 'http.lowSpeedTime=20']
       const fetch = ['fetch', '--quiet', '--no-tags', '--depth=1', '--no-recurse-submodules', 'origin', sha]
-      await run([...patience, ...fetch])
+      // Over ssh git knows no such patience.
+      const patienceMs = deadlineMs(env, 'ROCM_BENCH_FETCH_DEADLINE_SECONDS', 60)
+      const limits = { deadlineMs: patienceMs, maxOutputBytes: 16 * 1024 * 1024 }
+      const args = ['-c', 'safe.directory=*', ...patience, ...fetch]
+      await runProcess({ command: 'git', args, cwd: directory, env: childEnv, signal, ...limits })
       return has(sha)
     },
     file: (sha, path) => readBlob(run, sha, path),

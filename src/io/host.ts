@@ -1,6 +1,5 @@
 /** Puts the ports together for a job: what was asked, and the world it is asked of; decides nothing. */
 
-import path from 'node:path'
 import { HostError, UsageError } from '../errors.ts'
 import { type RawInputs, readInputs } from '../plan/inputs.ts'
 import { type Plan, parsePlan } from '../plan/plan.ts'
@@ -10,12 +9,13 @@ import { findBaseCommit } from './base-commit.ts'
 import { createCacheResults } from './cache.ts'
 import { annotationChannel, commentChannel, reportFileChannel, summaryChannel } from './channels.ts'
 import { createDevice } from './device.ts'
-import { type HostEnvironment, readTriggerFacts } from './event.ts'
+import { deadlineMs, type HostEnvironment, readTriggerFacts } from './event.ts'
 import { liveExecutor, replayExecutor } from './executor.ts'
 import { openGit } from './git.ts'
 import { createGitHub, verifyKey } from './github.ts'
 import type { Installation } from './installation.ts'
 import { createSources, readConfigText } from './sources.ts'
+import { folderOf, openWorkspace } from './workspace.ts'
 
 type Setting = {
   readonly installation: Installation
@@ -37,11 +37,11 @@ export async function openWorld(setting: Setting): Promise<Host> {
   const read = readInputs(setting.raw)
   if (read.kind === 'bad') throw new UsageError(read.issues)
   const { inputs } = read
-  const workspace = path.resolve(env.GITHUB_WORKSPACE || process.cwd())
+  const workspace = await openWorkspace(env.GITHUB_WORKSPACE || process.cwd())
   const { trigger, warnings } = readTrigger(facts)
   const parsed = parsePlan(inputs, await readConfigText(inputs, workspace), trigger, env.ROCM_IMAGE_TAG)
   const plan: Plan = { ...parsed, warnings: [...warnings, ...parsed.warnings] }
-  const git = await openGit(workspace, env)
+  const git = await openGit(await folderOf(workspace, inputs.workload), env, setting.signal)
   const github = createGitHub({
     apiUrl: env.GITHUB_API_URL || 'https://api.github.com',
     token: setting.token,
@@ -60,7 +60,7 @@ export async function openWorld(setting: Setting): Promise<Host> {
     baseCommit: () => findBaseCommit(git, trigger, inputs.baselineRef),
     results: createCacheResults({
       tempRoot: setting.tempRoot,
-      deadlineMs: cacheDeadlineMs(env),
+      deadlineMs: deadlineMs(env, 'ROCM_BENCH_CACHE_DEADLINE_SECONDS', 120),
       trust: (key) => verifyKey(github, key, trigger.ref, trigger.trustedRefs),
     }),
     executors: {
@@ -75,7 +75,7 @@ export async function openWorld(setting: Setting): Promise<Host> {
       }),
       replay: replayExecutor({ actionRoot: installation.root, tempRoot: setting.tempRoot }),
     },
-    device: createDevice({ env }),
+    device: createDevice({ env, signal: setting.signal }),
     clock: { now: () => new Date().toISOString() },
     log,
     version: installation.version,
@@ -97,10 +97,4 @@ function refuseUnsafeEvent(event: string): void {
     'a workload is never run under pull_request_target: its code would run with the rights of the base repository',
     'use the event pull_request',
   )
-}
-
-/** Seconds that one call to the cache service may take; an environment variable, as no user should need it. */
-function cacheDeadlineMs(env: HostEnvironment): number {
-  const seconds = Number(env.ROCM_BENCH_CACHE_DEADLINE_SECONDS)
-  return Number.isFinite(seconds) && seconds > 0 && seconds <= 3600 ? seconds * 1000 : 120_000
 }

@@ -2,7 +2,7 @@
 
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
-import { lstat, open, realpath, stat } from 'node:fs/promises'
+import { open } from 'node:fs/promises'
 import path from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { UsageError, type Warning } from '../errors.ts'
@@ -12,13 +12,14 @@ import type { Inputs } from '../plan/inputs.ts'
 import { type Benchmark, planBenchmark } from '../plan/plan.ts'
 import type { BaseInputs, Sources } from '../ports.ts'
 import type { Git, GitFile } from './git.ts'
+import { insideWorkspace, lfsOid } from './workspace.ts'
 
 /** Configs are read whole; nothing larger is a config. */
 const MAX_CONFIG_BYTES = 1024 * 1024
 
 type Setting = {
   readonly git: Git
-  /** The folder that `workload` and `config` are relative to. */
+  /** The folder that `workload` and `config` are relative to, its real path. */
   readonly workspace: string
   readonly inputs: Inputs
   readonly rocmImageTag: string
@@ -44,8 +45,7 @@ export function createSources(setting: Setting): Sources {
       }
     },
     baseComponents: async (workload, commit) => {
-      const inRepository = (file: string) =>
-        path.posix.join(path.relative(git.root, workspace).split(path.sep).join('/'), file)
+      const inRepository = (file: string) => repositoryPathOf(git.root, workspace, file)
       const configText = await baseConfigText(git, commit, inputs, inRepository)
       if (configText.kind === 'unavailable') return configText
       const planned = planBenchmark(inputs, configText.text)
@@ -94,52 +94,6 @@ export async function sha256OfFile(file: string): Promise<string> {
   const digest = createHash('sha256')
   await pipeline(createReadStream(file), digest)
   return digest.digest('hex')
-}
-
-/** Absolute path of a regular file that really lies inside the workspace, symbolic links followed. */
-async function insideWorkspace(workspace: string, file: string, input: string): Promise<string> {
-  const fail = (message: string, hint: string) =>
-    new UsageError([{ where: input, message: `\`${file}\` ${message}`, hint }])
-  const absolute = path.join(workspace, file)
-  const [root, real] = await Promise.all([realpath(workspace), realpathOrUndefined(absolute)])
-  if (real === undefined) {
-    const dangling = await lstat(absolute).then(
-      () => true,
-      () => false,
-    )
-    throw dangling
-      ? fail('is a symbolic link to nothing', 'commit the file it points to')
-      : fail('does not exist', 'give a path relative to the repository, and check the repository out first')
-  }
-  if (!real.startsWith(`${root}${path.sep}`))
-    throw fail('leads out of the workspace', 'commit the file itself instead of a link to it')
-  const found = await stat(real)
-  if (!found.isFile()) throw fail('is no regular file', 'give the path of a file')
-  if (found.size < 1024 && (await isLfsPointer(real)))
-    throw fail('is a Git LFS pointer, its content is not checked out', 'set `lfs: true` on actions/checkout')
-  return real
-}
-
-async function realpathOrUndefined(file: string): Promise<string | undefined> {
-  return realpath(file).catch((thrown: NodeJS.ErrnoException) => {
-    if (thrown.code === 'ENOENT' || thrown.code === 'ENOTDIR' || thrown.code === 'ELOOP') return undefined
-    throw thrown
-  })
-}
-
-async function isLfsPointer(file: string): Promise<boolean> {
-  await using handle = await open(file, 'r')
-  const { buffer, bytesRead } = await handle.read(Buffer.alloc(1024), 0, 1024, 0)
-  return lfsOid(buffer.subarray(0, bytesRead)) !== undefined
-}
-
-/** The sha256 of the content that a Git LFS pointer stands for. */
-function lfsOid(bytes: Uint8Array): string | undefined {
-  if (bytes.length > 1024) return undefined
-  const text = Buffer.from(bytes).toString('utf8')
-  return /^version https:\/\/git-lfs\.github\.com\/spec\/v1\n(?:.*\n)*oid sha256:([0-9a-f]{64})\n/.exec(
-    text,
-  )?.[1]
 }
 
 function ownParts(benchmark: Benchmark): Pick<KeyComponents, 'config' | 'steps' | 'warmup_steps'> {
@@ -212,6 +166,11 @@ function unavailable(code: string, message: string): Extract<BaseInputs, { kind:
   return { kind: 'unavailable', warning: { code, message, hint } }
 }
 
+/** Path of a file of the workspace inside the repository, which may be the workspace, above it or below it. */
+function repositoryPathOf(root: string, workspace: string, file: string): string {
+  return path.relative(root, path.join(workspace, file)).split(path.sep).join('/')
+}
+
 /** A checkout filter makes the working tree's bytes differ from git's, so equal commits get different hashes. */
 async function filterWarnings(
   git: Git,
@@ -219,7 +178,7 @@ async function filterWarnings(
   benchmark: Benchmark,
   workloadSha: string,
 ): Promise<readonly Warning[]> {
-  const file = path.relative(git.root, path.join(workspace, benchmark.workload)).split(path.sep).join('/')
+  const file = repositoryPathOf(git.root, workspace, benchmark.workload)
   const stored = await git.file('HEAD', file)
   if (stored.kind !== 'file') return []
   if ((lfsOid(stored.bytes) ?? sha256Hex(stored.bytes)) === workloadSha) return []

@@ -51,6 +51,15 @@ const CASES = [
     'workload-bad-step',
     'has a `tokens` that is not valid',
   ],
+  [
+    'reports a step twice, as two processes would',
+    STEADY_WORKLOAD.replace(
+      '    write(event="end")',
+      '    write(event="step", index=0, phase="warmup", seconds=0.02)\n    write(event="end")',
+    ),
+    'workload-bad-step',
+    'reports step 0 again',
+  ],
   ['claims more time than passed', step('seconds=60, tokens=100'), 'workload-bad-step', 'the steps claim'],
 ] as const
 

@@ -49,6 +49,21 @@ describe('on a host without a GPU', () => {
     expect(run.summary).toContain('llama3.1-8b-latency-mi300x.json')
   })
 
+  it('a pull request that changes no input needs no device', async () => {
+    const pull = await stage.pull({ number: 7, headRef: 'docs' }, { 'README.md': 'two\n' })
+    const run = await stage.play(pull, {}, { env: { ROCM_BENCH_HOST_ROOT: bare } })
+    expect(run.code).toBe(0)
+    // Nothing is cached and nothing was run, so no runner made any number.
+    expect(run.outputs).toMatchObject({ verdict: 'unchanged', 'runner-kind': '', 'tokens-per-sec': '' })
+  })
+
+  it('runner: replay replays even then, and cannot pass', async () => {
+    const pull = await stage.pull({ number: 7, headRef: 'docs' }, { 'README.md': 'two\n' })
+    const run = await stage.play(pull, { runner: 'replay' }, { env: { ROCM_BENCH_HOST_ROOT: bare } })
+    expect(run.code).toBe(1)
+    expect(run.outputs).toMatchObject({ verdict: 'invalid', 'runner-kind': 'fake' })
+  })
+
   it.each([[{ runner: 'live' }], [{ device: 'gpu' }]])('%j fails instead of replaying', async (inputs) => {
     const run = await play(inputs)
     expect(run.code).toBe(3)

@@ -50,6 +50,50 @@ class Steps(WorkloadCase):
                     break
         self.assertEqual([event["tokens"] for event in self.written()[1:-1]], [1, 2, 3, 4])
 
+    def test_a_second_bench_is_refused_nested_or_later(self) -> None:
+        with Bench() as bench:
+            with self.assertRaisesRegex(ProtocolError, "holds events already"):
+                Bench().__enter__()
+            for _ in bench.steps():
+                pass
+        with self.assertRaisesRegex(ProtocolError, "one Bench in one process"):
+            Bench().__enter__()
+        read = read_events(self.events.read_text(encoding="utf-8"))
+        self.assertEqual([len(read["measured"]), read["ended"], read["bad_steps"]], [3, True, []])
+
+    def test_only_rank_0_of_any_launcher_writes(self) -> None:
+        for name in ("RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMI_RANK"):
+            with mock.patch.dict(os.environ, {name: "1"}):
+                with Bench() as bench:
+                    for _ in bench.steps():
+                        pass
+            self.assertFalse(self.events.exists(), name)
+
+    def test_leaving_with_success_is_an_end(self) -> None:
+        with self.assertRaises(SystemExit):
+            with Bench() as bench:
+                for _ in bench.steps():
+                    pass
+                raise SystemExit(0)
+        self.assertEqual(self.written()[-1], {"event": "end"})
+
+    def test_leaving_with_an_error_is_none(self) -> None:
+        with self.assertRaises(SystemExit):
+            with Bench():
+                raise SystemExit(3)
+        self.assertEqual([event["event"] for event in self.written()], ["start"])
+
+    def test_what_a_reader_would_refuse_is_refused_at_once(self) -> None:
+        with self.assertRaisesRegex(ProtocolError, "framework must be a string of up to 200"):
+            Bench(framework="x" * 201)
+        with Bench() as bench:
+            for unit in (None, 5, "x" * 51):
+                with self.assertRaisesRegex(ProtocolError, "unit must be a string"):
+                    bench.metric("mfu_pct", 1.0, unit)  # type: ignore[arg-type]
+            with bench.step() as step:
+                with self.assertRaisesRegex(ProtocolError, "must be a number above 0"):
+                    step.tokens(10**400)
+
     def test_work_between_steps_is_not_timed(self) -> None:
         with Bench() as bench:
             while not bench.done:
