@@ -2,7 +2,13 @@
 # Runs one trial of one workload: pins, times, samples, keeps the logs, and judges nothing.
 # What goes in and comes out is written down in README.md beside this file.
 # The file is part of every benchmark's hash, so it sources nothing.
-set -u -o pipefail
+set -u -o pipefail +o posix
+
+# The workload's environment as it was handed over: bash exports its own variables under names that came in, so a
+# config's `name` or `status` would reach the workload with what this script keeps there. And some names steer bash.
+inherited=()
+{ mapfile -d '' -t inherited </proc/self/environ; } 2>/dev/null
+unset FUNCNEST TMOUT GLOBIGNORE EXECIGNORE TIMEFORMAT
 
 fail() {
   printf 'bench_runner: %s\n' "$1" >&2
@@ -77,16 +83,32 @@ workload_environment=(
   PYTHONUNBUFFERED=1
   PYTHONDONTWRITEBYTECODE=1
 )
-own_variables=(-u WORKLOAD -u OUT_DIR -u STEPS -u WARMUP_STEPS -u CONFIG_JSON -u GPU_IDS -u PROFILE -u LAUNCHER
-  -u TIMEOUT_SECONDS -u KILL_GRACE_SECONDS -u BENCH_SYSFS_ROOT)
+own_variables=(WORKLOAD OUT_DIR STEPS WARMUP_STEPS CONFIG_JSON GPU_IDS PROFILE LAUNCHER TIMEOUT_SECONDS
+  KILL_GRACE_SECONDS BENCH_SYSFS_ROOT)
 nvidia_uuid='^GPU-[0-9a-fA-F]{8}-([0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}(,|$)'
 if [[ $GPU_IDS =~ $nvidia_uuid ]]; then
   workload_environment+=("CUDA_VISIBLE_DEVICES=$GPU_IDS")
 elif [[ -n $GPU_IDS ]]; then
   # ROCr counts before HIP does: a list that HIP reads, left in place, would count again among the pinned ones.
   workload_environment+=("ROCR_VISIBLE_DEVICES=$GPU_IDS")
-  own_variables+=(-u HIP_VISIBLE_DEVICES -u GPU_DEVICE_ORDINAL -u CUDA_VISIBLE_DEVICES)
+  own_variables+=(HIP_VISIBLE_DEVICES GPU_DEVICE_ORDINAL CUDA_VISIBLE_DEVICES)
 fi
+
+# Fills `passed` with the arguments of `env` that make the environment as it was handed over, without our own.
+pass_environment() {
+  local entry name
+  passed=()
+  if ((${#inherited[@]} == 0)); then
+    # Where the kernel does not tell it, what bash has made of it must do.
+    for name in "${own_variables[@]}"; do passed+=(-u "$name"); done
+    return
+  fi
+  passed=(-i)
+  for entry in "${inherited[@]}"; do
+    [[ " ${own_variables[*]} " == *" ${entry%%=*} "* ]] || passed+=("$entry")
+  done
+}
+pass_environment
 
 # Sets `micros` to microseconds since the epoch. Bash before 5 has no EPOCHREALTIME; its point follows the locale.
 read_clock() {
@@ -355,7 +377,7 @@ read_clock
 started=$micros
 read_ticks
 begun=$ticks
-env "${own_variables[@]}" "${workload_environment[@]}" "${launcher[@]}" "$script" \
+env "${passed[@]}" "${workload_environment[@]}" "${launcher[@]}" "$script" \
   </dev/null >"$OUT_DIR/stdout.log" 2>"$OUT_DIR/stderr.log" &
 workload=$!
 watch_over </dev/null >/dev/null 2>&1 &

@@ -42,6 +42,34 @@ const run = (env: Env = {}) => start(env).ended
 const readTrialJson = async () =>
   trialFileSchema.parse(JSON.parse(await readFile(path.join(out, 'trial.json'), 'utf8')))
 
+describe('the environment', () => {
+  const SHOW = 'import json, os\njson.dump(dict(os.environ), open("seen.json", "w"))\n'
+
+  it('reaches the workload as it was handed over, whatever names the script itself uses', async () => {
+    await writeFile(path.join(root, 'w.py'), SHOW)
+    const names = 'config name code script left cards launcher status begun sysfs main passed entry micros'
+    const given = {
+      ...Object.fromEntries(names.split(' ').map((name) => [name, `mine ${name}`])),
+      MULTI: 'two\nlines',
+      POSIXLY_CORRECT: '1',
+      GLOBIGNORE: '*',
+      TMOUT: '1',
+      SECONDS: '99999999',
+    }
+    expect(await run(given)).toMatchObject({ code: 0 })
+    expect(await readTrialJson()).toMatchObject({ exit_code: 0, timed_out: false })
+    const seen: unknown = JSON.parse(await readFile(path.join(root, 'seen.json'), 'utf8'))
+    expect(seen).toMatchObject(given)
+    for (const own of ['WORKLOAD', 'OUT_DIR', 'STEPS', 'CONFIG_JSON']) expect(seen).not.toHaveProperty(own)
+  })
+
+  it('that steers bash does not steer the script', async () => {
+    await writeFile(path.join(root, 'w.sh'), 'exit 0\n')
+    expect(await run({ WORKLOAD: 'w.sh', LAUNCHER: 'sh', FUNCNEST: '1' })).toMatchObject({ code: 0 })
+    expect(await readTrialJson()).toMatchObject({ exit_code: 0 })
+  })
+})
+
 describe('inputs', () => {
   it.each([
     [{ WORKLOAD: undefined }, 'WORKLOAD is not set'],
