@@ -16,6 +16,7 @@ import type { Device, DeviceFacts } from '../ports.ts'
 import { type HostFiles, hostFiles, readKfdNodes, readRenderMinors, readSysfsCards } from './device-files.ts'
 import { type RunTool, type ToolLimits, toolsOf } from './device-tools.ts'
 import type { HostEnvironment } from './event.ts'
+import { tuningVariables } from './workload-environment.ts'
 
 /** What one provider (AMD, NVIDIA) knows. */
 type Provided = {
@@ -176,5 +177,6 @@ async function hostFacts(
     pythonVersion: python.kind === 'text' ? /^Python (\S{1,50})/.exec(python.text)?.[1] : undefined,
     numaBalancing: numa?.trim(),
     runnerName: env.RUNNER_NAME,
+    variables: tuningVariables(env),
   }
 }

@@ -60,6 +60,19 @@ export const ALLOWED_VARIABLES: readonly string[] = [
   'TENSILE_*',
 ]
 
+/** Where things lie, who runs, what is shown and which devices are visible: told elsewhere, or without a say. */
+const NO_TUNING =
+  /^(CC|CXX|CONDA_.*|HF_.*|HOME|LANG|LANGUAGE|LC_.*|LD_LIBRARY_PATH|LOGNAME|PATH|PYTHONPATH|ROCM_.*|SHELL|TERM|TMPDIR|TORCH_HOME|TRANSFORMERS_.*|TZ|USER|VIRTUAL_ENV)$|(_PATH|_DIR|_HOME|_FILE|_FILENAME|_VISIBLE_DEVICES|_ORDINAL)$/
+
+/**
+ * The host's variables that change how fast a workload runs and that no hash knows (`OMP_NUM_THREADS`,
+ * `MIOPEN_FIND_MODE`): results made with other values are results of another environment.
+ */
+export function tuningVariables(host: HostEnvironment): Readonly<Record<string, string>> {
+  const passed = Object.entries(workloadEnvironment(host, {}))
+  return Object.fromEntries(passed.filter(([name]) => !NO_TUNING.test(name)))
+}
+
 /**
  * The host's variables that a workload may see, and those its config sets. Secret-looking values of the host
  * never pass; a config's own do, since it names them for the workload, but never in place of a variable that

@@ -42,6 +42,8 @@ export type HostFacts = {
   /** `/proc/sys/kernel/numa_balancing`. */
   readonly numaBalancing?: string | undefined
   readonly runnerName?: string | undefined
+  /** Variables of the host that the workload inherits and that tune how it runs (`OMP_NUM_THREADS`), by name. */
+  readonly variables?: Readonly<Record<string, string>> | undefined
 }
 
 type Part = string | number | undefined
@@ -62,6 +64,7 @@ export function buildEnvironment(host: HostFacts): {
   const comparable: EnvironmentParts = {
     ...Object.fromEntries(Object.entries(parts).map(([name, part]) => [name, part ?? 'unknown'])),
     ...known({ image_digest: host.imageDigest }),
+    ...variableParts(host.variables ?? {}),
   }
   const environment = {
     digest: sha256Hex(canonicalJson(comparable)),
@@ -79,6 +82,16 @@ export function buildEnvironment(host: HostFacts): {
       },
     ],
   }
+}
+
+/** Parts only where a variable is set, so that hosts without any keep their digest. */
+function variableParts(variables: Readonly<Record<string, string>>): EnvironmentParts {
+  return Object.fromEntries(
+    Object.entries(variables).map(([name, text]) => [
+      `env.${name}`.slice(0, 100),
+      text.length > 200 ? `sha256:${sha256Hex(text)}` : text,
+    ]),
+  )
 }
 
 function cpuParts({ cpu }: HostFacts): Readonly<Record<string, Part>> {

@@ -92,3 +92,22 @@ it('keeps what it saves readable when a workload reports a hundred unknown metri
   const second = await stage.play(await stage.push())
   expect(second.outputs['cache-hit']).toBe('true')
 })
+
+it('never compares results that were made with other tuning variables', async () => {
+  const threads = STEADY_WORKLOAD.replace(
+    'config["extras"].get("step_ms", 10) / 1000',
+    '0.04 / int(os.environ.get("OMP_NUM_THREADS", "1"))',
+  )
+  await using stage = await openSteadyStage({ files: { 'bench/steady.py': threads } })
+  const play = async (OMP_NUM_THREADS: string) =>
+    stage.play(
+      await stage.push(),
+      {},
+      { env: { OMP_NUM_THREADS, MIOPEN_USER_DB_PATH: `/db/${OMP_NUM_THREADS}` } },
+    )
+  expect((await play('4')).outputs['step-time-ms']).toBe('10')
+  const other = await play('1')
+  expect(other.outputs).toMatchObject({ 'cache-hit': 'false', 'step-time-ms': '40' })
+  expect((await reportOf(other)).entries[0]?.miss?.reason).toContain('env.OMP_NUM_THREADS changed')
+  expect((await play('4')).outputs).toMatchObject({ 'cache-hit': 'true', 'step-time-ms': '10' })
+})

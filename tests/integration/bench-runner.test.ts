@@ -59,7 +59,7 @@ describe('the environment', () => {
     expect(await readTrialJson()).toMatchObject({ exit_code: 0, timed_out: false })
     const text = await readFile(path.join(root, 'seen'), 'utf8')
     const seen = Object.fromEntries(
-      text.split('\0').map((entry) => /^(\w+)=([^]*)$/.exec(entry)?.slice(1) ?? []),
+      text.split('\0').map((entry) => /^(\w+)=(.*)$/s.exec(entry)?.slice(1) ?? []),
     )
     expect(seen).toMatchObject(given)
     for (const own of ['WORKLOAD', 'OUT_DIR', 'STEPS', 'CONFIG_JSON']) expect(seen).not.toHaveProperty(own)
