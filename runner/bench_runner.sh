@@ -43,9 +43,10 @@ for name in STEPS WARMUP_STEPS TIMEOUT_SECONDS KILL_GRACE_SECONDS; do need_numbe
 ((STEPS > 0)) || fail 'STEPS must be at least 1'
 ((TIMEOUT_SECONDS > 0)) || fail 'TIMEOUT_SECONDS must be at least 1'
 [[ $GPU_IDS =~ ^([0-9A-Za-z-]+(,[0-9A-Za-z-]+)*)?$ ]] || fail "GPU_IDS must be ids joined by commas, but is '$GPU_IDS'"
-case ${PROFILE:-} in
-  '' | off) ;;
-  *) fail "PROFILE must be 'off': profiling slows the workload and is no part of a measured trial" ;;
+profile=${PROFILE:-off}
+case $profile in
+  off | torch | rocprofv3) ;;
+  *) fail "PROFILE must be 'off', 'torch' or 'rocprofv3', but is '$profile'" ;;
 esac
 launcher=()
 IFS=$' \t\n' read -r -d '' -a launcher <<<"$LAUNCHER" || true
@@ -84,7 +85,7 @@ workload_environment=(
   PYTHONDONTWRITEBYTECODE=1
 )
 own_variables=(WORKLOAD OUT_DIR STEPS WARMUP_STEPS CONFIG_JSON GPU_IDS PROFILE LAUNCHER TIMEOUT_SECONDS
-  KILL_GRACE_SECONDS BENCH_SYSFS_ROOT)
+  KILL_GRACE_SECONDS BENCH_SYSFS_ROOT BENCH_PROFILE_DIR)
 nvidia_uuid='^GPU-[0-9a-fA-F]{8}-([0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}(,|$)'
 if [[ $GPU_IDS =~ $nvidia_uuid ]]; then
   workload_environment+=("CUDA_VISIBLE_DEVICES=$GPU_IDS")
@@ -93,6 +94,25 @@ elif [[ -n $GPU_IDS ]]; then
   workload_environment+=("ROCR_VISIBLE_DEVICES=$GPU_IDS")
   own_variables+=(HIP_VISIBLE_DEVICES GPU_DEVICE_ORDINAL CUDA_VISIBLE_DEVICES)
 fi
+
+# Fills `profiler` with what goes before the launcher, and says in the folder who traced. A profiled trial is never
+# a measured one: tracing slows the workload.
+find_profiler() {
+  local folder=$OUT_DIR/profile found=
+  profiler=()
+  [[ $profile != off ]] || return
+  mkdir -p "$folder" || fail "OUT_DIR cannot be written: '$OUT_DIR'" 74
+  workload_environment+=("BENCH_PROFILE_DIR=$folder")
+  if [[ $profile == rocprofv3 && -n $GPU_IDS && ! $GPU_IDS =~ $nvidia_uuid ]]; then
+    # ROCm's packages do not put it on the PATH.
+    found=$(type -P rocprofv3 || type -P "${ROCM_PATH:-/opt/rocm}/bin/rocprofv3") || found=
+  fi
+  # From 7.0 on the default is a database.
+  [[ -z $found ]] || profiler=("$found" --kernel-trace --memory-copy-trace --stats --output-format csv
+    -d "$folder/rocprofv3" --)
+  printf '%s\n' "${found:+rocprofv3}" >"$OUT_DIR/profiler"
+}
+find_profiler
 
 # Fills `passed` with the arguments of `env` that make the environment as it was handed over, without our own.
 pass_environment() {
@@ -377,7 +397,7 @@ read_clock
 started=$micros
 read_ticks
 begun=$ticks
-env "${passed[@]}" "${workload_environment[@]}" "${launcher[@]}" "$script" \
+env "${passed[@]}" "${workload_environment[@]}" "${profiler[@]}" "${launcher[@]}" "$script" \
   </dev/null >"$OUT_DIR/stdout.log" 2>"$OUT_DIR/stderr.log" &
 workload=$!
 watch_over </dev/null >/dev/null 2>&1 &

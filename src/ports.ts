@@ -3,6 +3,7 @@
 import type { Warning } from './errors.ts'
 import type { KeyComponents } from './hash/components.ts'
 import type { Environment } from './measure/environment.ts'
+import type { ClockReading } from './measure/profile/clock.ts'
 import type { Benchmark } from './plan/plan.ts'
 import type { Report } from './report/report.ts'
 
@@ -67,6 +68,27 @@ export type TrialFiles = {
   /** Folder that keeps the whole logs. */
   readonly logs: string
   readonly warnings: readonly Warning[]
+  /** Of a profiled trial. */
+  readonly profiled?: Profiled
+}
+
+/** A file of a profiler, read piece by piece, as it may be larger than memory; untrusted. */
+export type ProfileFile = {
+  /** Path below the profile's folder, `/`-separated. */
+  readonly name: string
+  /** Hands over the text from its begin; says why when that was not all of it. Never throws for the file. */
+  readonly read: (take: (piece: string) => void) => Promise<{ readonly missing?: string }>
+}
+
+/** What a profiled trial left behind. */
+export type Profiled = {
+  readonly files: readonly ProfileFile[]
+  /** `none` when rocprofv3 was not asked for, is not installed, or has nothing to trace. */
+  readonly tracedBy: 'rocprofv3' | 'none'
+  /** The clocks before and after the trial. */
+  readonly begin: ClockReading
+  readonly end: ClockReading
+  readonly warnings: readonly Warning[]
 }
 
 export type TrialRequest = {
@@ -75,6 +97,8 @@ export type TrialRequest = {
   readonly configJson: string
   /** GPU ids to pin, empty on a CPU run. */
   readonly gpuIds: readonly string[]
+  /** Makes it a profiled trial, whose steps measure nothing; stopped after this many seconds at the latest. */
+  readonly profile?: { readonly by: 'rocprofv3' | 'torch'; readonly maxSeconds: number }
 }
 
 /** Runs one trial of one workload; throws HostError when the host cannot, never for what the workload did. */

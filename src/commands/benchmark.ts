@@ -5,12 +5,14 @@ import type { Warning } from '../errors.ts'
 import { diffComponents, type KeyComponents, redactedComponents } from '../hash/components.ts'
 import { hashBenchmark } from '../hash/hash.ts'
 import { environmentDiff } from '../measure/environment.ts'
+import { newestProfile } from '../measure/profile/stored.ts'
 import type { Measurement } from '../measure/result.ts'
 import type { Benchmark, Plan } from '../plan/plan.ts'
 import type { BaseCommit, DeviceFacts, World } from '../ports.ts'
 import type { ReportEntry } from '../report/report.ts'
 import { findBaseline } from './baseline.ts'
 import { chooseExecutor, type Kept, keepRun, measureRun } from './measure.ts'
+import { profileRun } from './profile.ts'
 import { explainMiss, findKnown, headLanes, type Known, onceEach } from './restore.ts'
 
 /** Puts one benchmark through the road. Throws UsageError and HostError only; what the workload does is a value. */
@@ -80,7 +82,11 @@ export async function runBenchmark(
       baseline,
       ...judged,
       contextChanges: contextChanges(baseline.measurement, hit?.measurement),
-      warnings: onceEach([...warnings, ...baselineWarnings]),
+      warnings: onceEach([
+        ...warnings,
+        ...(hit && plan.profile !== 'off' && !newestProfile(hit.measurement) ? [NO_STORED_PROFILE] : []),
+        ...baselineWarnings,
+      ]),
     }
   }
 
@@ -123,7 +129,8 @@ export async function runBenchmark(
     key_components: components,
     environment: facts.environment,
   }
-  const kept: Kept = await keepRun(plan, made.run, identity, known, world.results)
+  const profiled = await profileRun(plan, benchmark, facts, executor, made, world)
+  const kept: Kept = await keepRun(plan, profiled.run, identity, known, world.results)
   if (kept.saved)
     world.log.info(`${benchmark.name}: saved as ${kept.key}, runs in it: ${kept.measurement.runs.length}`)
   // A job that examines no change measures again to see whether the earlier runs of these inputs still hold.
@@ -148,12 +155,25 @@ export async function runBenchmark(
     ...judged,
     ...(miss && { miss }),
     contextChanges: contextChanges(baseline.measurement, kept.measurement),
-    warnings: onceEach([...warnings, ...made.warnings, ...kept.warnings, ...baselineWarnings]),
+    warnings: onceEach([
+      ...warnings,
+      ...made.warnings,
+      ...profiled.warnings,
+      ...kept.warnings,
+      ...baselineWarnings,
+    ]),
   }
 }
 
 /** First among the warnings, in these words (design section 3). */
 const CACHE_HIT: Warning = { code: 'cache-hit', message: 'benchmark: cache hit (set cache: false to bypass)' }
+
+/** A cached result is no reason to run anything, a profile neither. */
+const NO_STORED_PROFILE: Warning = {
+  code: 'profile-not-cached',
+  message: 'the cached result has no profile, and on a cache hit none is made',
+  hint: '`cache: false` measures and profiles again',
+}
 
 type BaseSide = {
   readonly hash: string | undefined

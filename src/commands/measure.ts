@@ -3,6 +3,7 @@
 import { HostError, type Warning, WorkloadError, warningText } from '../errors.ts'
 import { cacheKey } from '../hash/cache-key.ts'
 import { canonicalJson } from '../hash/hash.ts'
+import { computeMfu } from '../measure/profile/mfu.ts'
 import { acceptResult, addRun, type Measurement, type Run, type Trial } from '../measure/result.ts'
 import { readTrial } from '../measure/trial.ts'
 import { secretScrubber, secretsIn } from '../plan/environment-variables.ts'
@@ -38,7 +39,14 @@ export function chooseExecutor(
 }
 
 export type Made =
-  | { readonly kind: 'made'; readonly run: Run; readonly trial: Trial; readonly warnings: readonly Warning[] }
+  | {
+      readonly kind: 'made'
+      readonly run: Run
+      readonly trial: Trial
+      /** What the whole process of the trial took. */
+      readonly seconds: number
+      readonly warnings: readonly Warning[]
+    }
   | { readonly kind: 'failed'; readonly failure: Failure; readonly warnings: readonly Warning[] }
 
 /** Runs one trial and reads it. A workload that failed is a value; only the host's faults are thrown. */
@@ -59,8 +67,14 @@ export async function measureRun(
     const files = await world.log.group(title, () => executor.trial(request))
     seen.push(...files.warnings)
     const asked = { steps: benchmark.steps, warmupSteps: benchmark.warmupSteps, measuredOn: facts.measuredOn }
-    const { trial, warnings } = readTrial(files, asked)
-    const all = scrub([...files.warnings, ...warnings])
+    const { trial: read, seconds, warnings } = readTrial(files, asked)
+    const mfu =
+      executor.kind === 'live' && facts.measuredOn === 'gpu'
+        ? computeMfu(read.metrics, facts.environment.comparable, benchmark.config.precision)
+        : { warnings: [] }
+    const metrics = { ...read.metrics, ...(mfu.mfuPct !== undefined && { mfu_pct: mfu.mfuPct }) }
+    const trial: Trial = { ...read, metrics }
+    const all = scrub([...files.warnings, ...warnings, ...mfu.warnings])
     const run: Run = scrub({
       id: plan.trigger.runId,
       commit: world.commit,
@@ -71,7 +85,7 @@ export async function measureRun(
       warnings: all.map((warning) => warningText(warning).slice(0, 2000)).slice(0, 100),
       trials: [trial],
     })
-    return { kind: 'made', run, trial, warnings: all }
+    return { kind: 'made', run, trial, seconds, warnings: all }
   } catch (thrown) {
     if (!(thrown instanceof WorkloadError)) throw thrown
     const { code, message, hint, logTail, logs } = thrown

@@ -8,6 +8,7 @@ import { chooseReplay, type Recording, recordingSchema, replayTrial } from '../m
 import type { Executor, TrialRequest } from '../ports.ts'
 import type { HostEnvironment } from './event.ts'
 import { followLog } from './log-follower.ts'
+import { readClocks, readProfile } from './profile-files.ts'
 import { readTrialFiles } from './trial-files.ts'
 import { workloadEnvironment } from './workload-environment.ts'
 
@@ -43,22 +44,30 @@ export function liveExecutor(setting: LiveSetting): Executor {
     trial: async (request) => {
       setting.signal.throwIfAborted()
       const { folder, config } = await makeFolder(setting.tempRoot, request.configJson)
+      const begin = readClocks()
       const ended = await runScript(setting, request, folder, config)
       setting.signal.throwIfAborted()
       if (ended.code === 64) throw refusedByScript(ended.stderr, folder)
-      return { runnerKind: 'live', ...(await readTrialFiles(folder)), logs: folder }
+      const profiled = request.profile && (await readProfile(folder, begin, readClocks()))
+      return {
+        runnerKind: 'live',
+        ...(await readTrialFiles(folder)),
+        logs: folder,
+        ...(profiled && { profiled }),
+      }
     },
   }
 }
 
 async function runScript(
   setting: LiveSetting,
-  { benchmark, gpuIds }: TrialRequest,
+  { benchmark, gpuIds, profile }: TrialRequest,
   folder: string,
   config: string,
 ): Promise<Ended> {
   const hostRoot = setting.hostEnv.ROCM_BENCH_HOST_ROOT
-  const timeoutSeconds = Math.ceil(setting.timeoutMinutes * 60)
+  const mayTake = Math.min(setting.timeoutMinutes * 60, profile?.maxSeconds ?? Number.POSITIVE_INFINITY)
+  const timeoutSeconds = Math.ceil(mayTake)
   const child = spawn('bash', [path.join(setting.actionRoot, 'runner', 'bench_runner.sh')], {
     cwd: setting.workspace,
     stdio: ['ignore', 'ignore', 'pipe'],
@@ -72,6 +81,7 @@ async function runScript(
       GPU_IDS: gpuIds.join(','),
       TIMEOUT_SECONDS: String(timeoutSeconds),
       KILL_GRACE_SECONDS: String(KILL_GRACE_SECONDS),
+      ...(profile && { PROFILE: profile.by }),
       ...(hostRoot && { BENCH_SYSFS_ROOT: path.join(hostRoot, 'sys') }),
     },
   })

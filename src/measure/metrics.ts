@@ -59,6 +59,12 @@ function sum(values: readonly number[]): number {
 
 const measured = z.number().finite().nonnegative()
 const percent = z.number().finite().min(0).max(100)
+const stepPart = measured.max(1e6)
+
+/** What a workload may state of its steps; no metrics, but needed to compute some. */
+export const STATED_FACTS = ['flops_per_step', 'data_wait_seconds'] as const
+
+export type StatedFact = (typeof STATED_FACTS)[number]
 
 /** Wire form of one trial's metrics. A metric that was not measured is absent, never 0. */
 export const runMetricsSchema = z.strictObject({
@@ -71,20 +77,49 @@ export const runMetricsSchema = z.strictObject({
   gpu_util_pct: percent.optional(),
   power_avg_w: measured.max(1_000_000).optional(),
   energy_j_per_token: measured.optional(),
+  /** FLOPs of one step on all GPUs together, as the workload states them. */
+  flops_per_step: z.number().finite().positive().max(1e30).optional(),
+  /** Seconds that one step waited for its data, as the workload states them. */
+  data_wait_seconds: measured.max(1e6).optional(),
+  /** Of the profiled trial, as all that follows up to `profile`. Names are normalised, most time first. */
   top_kernels: z
-    .array(z.strictObject({ name: z.string().max(4096), pct_time: percent }))
+    .array(
+      z.strictObject({
+        name: z.string().max(4096),
+        /** Of the summed time of all kernels. */
+        pct_time: percent,
+        /** Means of one GPU's steps. */
+        ms_per_step: measured.max(1e9).optional(),
+        calls_per_step: measured.max(1e9).optional(),
+      }),
+    )
     .max(50)
     .optional(),
   attention_kernel_loaded: z.string().max(200).optional(),
+  /** Seconds of one profiled step, unless said otherwise (docs/profiling.md). */
   waste_budget: z
     .strictObject({
-      useful_gpu: percent.optional(),
-      data_wait: percent.optional(),
-      host_gap: percent.optional(),
-      comm_excess: percent.optional(),
+      step_seconds: stepPart.optional(),
+      useful_gpu: stepPart.optional(),
+      data_wait: stepPart.optional(),
+      host_gap: stepPart.optional(),
+      comm_excess: stepPart.optional(),
+      copies: stepPart.optional(),
+      /** Percent of device memory left free at the peak of the measured trial. */
       memory_headroom: percent.optional(),
       precision_path: z.string().max(200).optional(),
       kernel_shape: z.string().max(200).optional(),
+    })
+    .optional(),
+  profile: z
+    .strictObject({
+      source: z.enum(['rocprofv3', 'torch']),
+      /** Whether kernels are counted in the measured steps alone or in the whole run, its start included. */
+      window: z.enum(['measured-steps', 'whole-run']),
+      /** Step time under the profiler; `step_time_ms` above is without. */
+      step_time_ms: z.number().finite().positive(),
+      /** Summed kernel time of one GPU's step, all kernels. */
+      gpu_ms_per_step: measured.max(1e9).optional(),
     })
     .optional(),
   warnings: z.array(z.string().max(2000)).max(100),

@@ -3,7 +3,7 @@
 import { z } from 'zod'
 import { type Warning, WorkloadError, type WorkloadFailure } from '../errors.ts'
 import { type Events, readEvents, type Step } from './events.ts'
-import { keptSteps, METRICS, type RunMetrics, runMetricsSchema } from './metrics.ts'
+import { keptSteps, METRICS, type RunMetrics, runMetricsSchema, STATED_FACTS } from './metrics.ts'
 import type { Trial } from './result.ts'
 import { type ReadTelemetry, readTelemetry, type Stretch } from './telemetry.ts'
 
@@ -48,12 +48,13 @@ const RECEIPT = { busyPctOfSteps: 5, busyPctOfTrial: 1, memoryRiseGb: 0.1 }
 
 /**
  * Reads a trial. Throws WorkloadError, with the tail of the logs, when the workload failed or when its numbers
- * cannot be true; a number that may be shown but not judged has a reason in `validity`.
+ * cannot be true; a number that may be shown but not judged has a reason in `validity`. `seconds` is what the
+ * whole process took.
  */
 export function readTrial(
   files: Files,
   asked: AskedTrial,
-): { readonly trial: Trial; readonly warnings: readonly Warning[] } {
+): { readonly trial: Trial; readonly seconds: number; readonly warnings: readonly Warning[] } {
   const events = readEvents(files.events)
   const fail: Fail = (code, message, hint) => {
     const { logTail, logs } = files
@@ -101,6 +102,7 @@ export function readTrial(
       telemetry: telemetry.summary ?? null,
       validity: validityOf(files.runnerKind, asked.measuredOn, telemetry),
     },
+    seconds: ended.seconds,
     warnings,
   }
 }
@@ -255,12 +257,11 @@ function buildMetrics(
 /** Why a workload's own number does not stand beside the measured ones; undefined when it does. */
 function refusal(name: string, value: number): string | undefined {
   if (name === 'tokens_per_sec' || name === 'step_time_ms') return 'it is computed from the steps'
-  const known = METRICS.find((metric) => metric.name === name)
+  const fact = STATED_FACTS.find((stated) => stated === name)
+  const known = fact ?? METRICS.find((metric) => metric.name === name)?.name
   if (known === undefined)
-    return `it is none of ${METRICS.slice(2)
-      .map((metric) => metric.name)
-      .join(', ')}`
-  return runMetricsSchema.shape[known.name].safeParse(value).success ? undefined : `${value} is out of range`
+    return `it is none of ${[...METRICS.slice(2).map((metric) => metric.name), ...STATED_FACTS].join(', ')}`
+  return runMetricsSchema.shape[known].safeParse(value).success ? undefined : `${value} is out of range`
 }
 
 function validityOf(

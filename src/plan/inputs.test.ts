@@ -26,6 +26,7 @@ describe('readInputs', () => {
       minEffect: 0.02,
       failOn: 'regression',
       timeoutMinutes: 30,
+      profile: 'off',
       comment: 'auto',
     }
     expect(inputs({})).toEqual(expected)

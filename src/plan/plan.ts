@@ -28,6 +28,8 @@ export type Plan = {
   readonly baseline: 'auto' | 'cached' | 'none'
   readonly minEffect: number
   readonly failOn: 'none' | 'regression' | 'inconclusive'
+  /** Whether a second, profiled trial follows the measured one; no part of the hash. */
+  readonly profile: 'off' | 'on' | 'torch'
   readonly comment: 'auto' | 'always' | 'never'
   readonly trigger: Trigger
   readonly warnings: readonly Warning[]
@@ -91,6 +93,7 @@ export function parsePlan(
     baseline: inputs.baseline,
     minEffect: inputs.minEffect,
     failOn: inputs.failOn,
+    profile: inputs.profile,
     comment: inputs.comment,
     trigger,
     warnings: [...planned.warnings, ...tag.warnings],

@@ -6,6 +6,7 @@ import { keptSteps, METRICS } from '../measure/metrics.ts'
 import type { Measurement } from '../measure/result.ts'
 import { block, code, details, join, lineChart, list, type Markdown, md, prose, table } from './markdown.ts'
 import { formatNumber } from './numbers.ts'
+import { grownPart, profilePart } from './profile.ts'
 import type { ReportEntry } from './report.ts'
 
 /** One part of a report that can be left out when there is no room; the lowest priority goes first. */
@@ -37,11 +38,15 @@ export function entrySections(entry: ReportEntry, room: Room): readonly Section[
         90,
       ),
     )
+  const grown = grownPart(entry)
+  if (grown) sections.push({ text: grown, priority: 95 })
   const chart = room.charts ? entryChart(entry) : undefined
   if (chart) sections.push({ text: chart, priority: 20 })
   sections.push(folded('How it was judged:', list(judgement(entry)), 70))
   const changed = changes(entry)
   if (changed) sections.push(folded('What changed for', changed, 80))
+  const profiled = profilePart(entry)
+  if (profiled) sections.push(folded('Kernels and waste budget of', profiled, 60))
   sections.push(folded('Key components of', components(entry), 50))
   sections.push(folded('Environment of', environment(entry), 40))
   const metrics = otherMetrics(entry)
