@@ -129,7 +129,7 @@ export async function runBenchmark(
     key_components: components,
     environment: facts.environment,
   }
-  const profiled = await profileRun(plan, benchmark, facts, executor, made, world)
+  const profiled = await profileRun(plan, benchmark, facts, executor, made, world.log)
   const kept: Kept = await keepRun(plan, profiled.run, identity, known, world.results)
   if (kept.saved)
     world.log.info(`${benchmark.name}: saved as ${kept.key}, runs in it: ${kept.measurement.runs.length}`)

@@ -14,7 +14,7 @@ import type { Run, Trial } from '../measure/result.ts'
 import { readTrial } from '../measure/trial.ts'
 import { secretScrubber, secretsIn } from '../plan/environment-variables.ts'
 import type { Benchmark, Plan } from '../plan/plan.ts'
-import type { DeviceFacts, Executor, Profiled, World } from '../ports.ts'
+import type { DeviceFacts, Executor, Log, Profiled } from '../ports.ts'
 import { formatNumber } from '../report/numbers.ts'
 
 /** Traces grow with every step, and ten show what fifty do. */
@@ -30,12 +30,12 @@ export type Measured = { readonly run: Run; readonly trial: Trial; readonly seco
  * trial. Whatever fails costs a Warning, never the run: not even a cancelled job loses what it has measured.
  */
 export async function profileRun(
-  plan: Plan,
+  plan: Pick<Plan, 'profile'>,
   benchmark: Benchmark,
   facts: DeviceFacts,
   executor: Executor,
   measured: Measured,
-  world: World,
+  log: Log,
 ): Promise<{ readonly run: Run; readonly warnings: readonly Warning[] }> {
   if (plan.profile === 'off') return { run: measured.run, warnings: [] }
   if (executor.kind !== 'live') {
@@ -44,14 +44,14 @@ export async function profileRun(
   }
   const scrub = secretScrubber(secretsIn(benchmark.config))
   try {
-    const made = await profileTrial(plan, benchmark, facts, executor, measured, world)
+    const made = await profileTrial(plan, benchmark, facts, executor, measured, log)
     const warnings = scrub(made.warnings)
     if (made.metrics === undefined) return { run: measured.run, warnings }
     const last = measured.run.trials.at(-1) ?? measured.trial
     const metrics: RunMetrics = { ...last.metrics, ...scrub(made.metrics) }
     const { profile, step_time_ms: plain } = metrics
     if (profile)
-      world.log.info(
+      log.info(
         `${benchmark.name}: a step took ${formatNumber(plain)} ms, and ${formatNumber(profile.step_time_ms)} ms under the profiler`,
       )
     const trials = [...measured.run.trials.slice(0, -1), { ...last, metrics }]
@@ -68,12 +68,12 @@ export async function profileRun(
 type Made = { readonly metrics?: ProfileMetrics; readonly warnings: readonly Warning[] }
 
 async function profileTrial(
-  plan: Plan,
+  plan: Pick<Plan, 'profile'>,
   benchmark: Benchmark,
   facts: DeviceFacts,
   executor: Executor,
   measured: Measured,
-  world: World,
+  log: Log,
 ): Promise<Made> {
   const steps = Math.min(benchmark.steps, PROFILED_STEPS)
   const onGpu = facts.measuredOn === 'gpu'
@@ -85,7 +85,7 @@ async function profileTrial(
     profile: { by, maxSeconds: Math.max(PATIENCE.leastSeconds, measured.seconds * PATIENCE.factor) },
   } as const
   const title = `${benchmark.name}: profiling ${benchmark.workload}`
-  const files = await world.log.group(title, () => executor.trial(request))
+  const files = await log.group(title, () => executor.trial(request))
   const { profiled } = files
   if (profiled === undefined) return { warnings: [failed('the trial left no profile', undefined)] }
   const warnings = [...profiled.warnings, ...missingTool(by, facts, profiled)]

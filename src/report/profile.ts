@@ -54,12 +54,13 @@ function changeRow({ name, baseMs, headMs, changeMs }: KernelChange): readonly M
   const ms = (value: number | undefined, missing: Markdown) =>
     value === undefined ? missing : prose(formatNumber(value))
   const sign = changeMs > 0 ? '+' : ''
+  const least = changeMs < (headMs ?? 0) && baseMs === undefined ? 'at least ' : ''
   const share = baseMs && headMs !== undefined ? ` (${formatPercent((headMs / baseMs - 1) * 100)})` : ''
   return [
     code(name, MAX_NAME),
     ms(baseMs, md`new`),
     ms(headMs, md`gone`),
-    prose(`${sign}${formatNumber(changeMs)} ms${share}`),
+    prose(`${least}${sign}${formatNumber(changeMs)} ms${share}`),
   ]
 }
 

@@ -72,6 +72,43 @@ describe('the environment', () => {
   })
 })
 
+describe('a profiled trial', () => {
+  const seen = async () =>
+    Object.fromEntries(
+      (await readFile(path.join(root, 'seen'), 'utf8'))
+        .split('\0')
+        .map((entry) => /^(\w+)=(.*)$/s.exec(entry)?.slice(1) ?? []),
+    )
+
+  it('offers the workload a folder, which a measured one never sees', async () => {
+    await writeFile(path.join(root, 'w.sh'), 'env -0 >seen\n')
+    const given = { WORKLOAD: 'w.sh', LAUNCHER: 'sh', BENCH_PROFILE_DIR: '/inherited' }
+    expect(await run({ ...given, PROFILE: 'torch' })).toMatchObject({ code: 0 })
+    expect(await seen()).toMatchObject({ BENCH_PROFILE_DIR: path.join(out, 'profile') })
+    expect(await readFile(path.join(out, 'profiler'), 'utf8')).toBe('\n')
+    out = path.join(root, 'second')
+    expect(await run({ ...given, PROFILE: 'off' })).toMatchObject({ code: 0 })
+    expect(await seen()).not.toHaveProperty('BENCH_PROFILE_DIR')
+    await expect(readFile(path.join(out, 'profiler'))).rejects.toThrow('ENOENT')
+  })
+
+  it.each([
+    ['an AMD GPU', '0', 'rocprofv3\n'],
+    ['an NVIDIA GPU', 'GPU-00000000-0000-0000-0000-000000000000', '\n'],
+    ['no GPU', '', '\n'],
+  ])('with %s', async (_, ids, profiler) => {
+    const rocm = path.join(root, 'rocm')
+    await mkdir(path.join(rocm, 'bin'), { recursive: true })
+    const script = '#!/bin/sh\nwhile [ "$1" != -- ]; do shift; done\nshift\nTRACED=1 exec "$@"\n'
+    await writeFile(path.join(rocm, 'bin/rocprofv3'), script, { mode: 0o755 })
+    await writeFile(path.join(root, 'w.sh'), 'env -0 >seen\n')
+    const given = { WORKLOAD: 'w.sh', LAUNCHER: 'sh', ROCM_PATH: rocm, BENCH_SYSFS_ROOT: root, GPU_IDS: ids }
+    expect(await run({ ...given, PROFILE: 'rocprofv3' })).toMatchObject({ code: 0 })
+    expect(await readFile(path.join(out, 'profiler'), 'utf8')).toBe(profiler)
+    expect('TRACED' in (await seen())).toBe(profiler !== '\n')
+  })
+})
+
 describe('inputs', () => {
   it.each([
     [{ WORKLOAD: undefined }, 'WORKLOAD is not set'],
@@ -92,7 +129,7 @@ describe('inputs', () => {
     [{ GPU_IDS: '0, 1' }, 'GPU_IDS must be ids joined by commas'],
     [{ GPU_IDS: '0,' }, 'GPU_IDS must be ids joined by commas'],
     [{ GPU_IDS: '$(touch pwned)' }, 'GPU_IDS must be ids joined by commas'],
-    [{ PROFILE: 'on' }, "PROFILE must be 'off'"],
+    [{ PROFILE: 'on' }, "PROFILE must be 'off', 'torch' or 'rocprofv3', but is 'on'"],
     [{ LAUNCHER: '  ' }, 'LAUNCHER is blank'],
     [{ LAUNCHER: 'no-such-launcher -n 2' }, "LAUNCHER cannot be found: 'no-such-launcher'"],
   ])('%j is refused', async (env, message) => {

@@ -43,9 +43,14 @@ export type FakeAnswer = {
   readonly hang?: boolean
   /** After printing: prints zeros without end. */
   readonly flood?: boolean
+  /**
+   * As rocprofv3 does: runs the command after `--`, leaves these files in the folder after `-d`, by their name there,
+   * and ends as the command did unless `exitCode` is given. A hanging one hangs after that.
+   */
+  readonly traces?: Readonly<Record<string, string>>
 }
 
-export type FakeTool = 'amd-smi' | 'rocm-smi' | 'rocminfo' | 'nvidia-smi' | 'python3'
+export type FakeTool = 'amd-smi' | 'rocm-smi' | 'rocminfo' | 'nvidia-smi' | 'python3' | 'rocprofv3'
 
 /** Answers by the arguments joined with blanks; `*` answers all others, without it they fail as in argparse. */
 export type FakeAnswers = Readonly<Record<string, FakeAnswer>>
@@ -148,9 +153,10 @@ async function toolScript(tool: string, answers: FakeAnswers, notes: string): Pr
       answer.delayMs ? `/bin/sleep ${answer.delayMs / 1000}` : '',
       answer.stderr ? `printf '%s\\n' ${quoted(answer.stderr)} >&2` : '',
       `/bin/cat ${quoted(output)}`,
+      answer.traces ? await tracing(answer.traces, path.join(notes, `${tool}-${arms.length}.traces`)) : '',
       answer.hang ? `/bin/sleep 600 & echo $! >> ${note('helpers')}; wait` : '',
       answer.flood ? '/bin/cat /dev/zero' : '',
-      `exit ${answer.exitCode ?? 0}`,
+      `exit ${answer.exitCode ?? (answer.traces ? '"$code"' : 0)}`,
     ]
     arms.push(`${args === '*' ? '*' : quoted(args)})\n${lines.filter((line) => line !== '').join('\n')} ;;`)
   }
@@ -164,6 +170,20 @@ echo "${tool}: error: unrecognized arguments: $*" >&2
 exit 2 ;;
 esac
 `
+}
+
+async function tracing(traces: Readonly<Record<string, string>>, kept: string): Promise<string> {
+  for (const [name, text] of Object.entries(traces)) {
+    await mkdir(path.dirname(path.join(kept, name)), { recursive: true })
+    await writeFile(path.join(kept, name), text)
+  }
+  return `folder=
+while [ "$1" != -- ]; do if [ "$1" = -d ]; then folder=$2; fi; shift; done
+shift
+"$@"
+code=$?
+/bin/mkdir -p "$folder"
+/bin/cp -r ${quoted(kept)}/. "$folder"`
 }
 
 function quoted(text: string): string {

@@ -9,7 +9,7 @@ import { canonicalJson } from '../../src/hash/hash.ts'
 import { liveExecutor } from '../../src/io/executor.ts'
 import { readTrial } from '../../src/measure/trial.ts'
 import { workloadConfigSchema } from '../../src/plan/config.ts'
-import type { TrialFiles } from '../../src/ports.ts'
+import type { TrialFiles, TrialRequest } from '../../src/ports.ts'
 import { rootFolder } from './child.ts'
 
 export type TrialOptions = {
@@ -19,6 +19,7 @@ export type TrialOptions = {
   readonly envVars?: Readonly<Record<string, string>>
   readonly workload?: string
   readonly gpuIds?: readonly string[]
+  readonly profile?: TrialRequest['profile']
   readonly onOutput?: (lines: readonly string[]) => void
 }
 
@@ -63,6 +64,7 @@ export const createTrialRoom = async (): Promise<TrialRoom> => {
       benchmark: { name: 'b', workload: options.workload ?? 'w.py', config, ...asked },
       configJson: canonicalJson(config),
       gpuIds: options.gpuIds ?? [],
+      ...(options.profile && { profile: options.profile }),
     })
     return { files, output }
   }
