@@ -142,6 +142,9 @@ describe('docs/troubleshooting.md', () => {
             'pull-request',
             'merge-group',
             'too-large',
+            'kernel-stats',
+            'copy-trace',
+            'results-json',
           ].includes(code),
       ),
   )

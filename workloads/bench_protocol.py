@@ -19,6 +19,13 @@ A loop that somebody else turns, such as one over a data loader, times each step
             if bench.done:
                 break
 
+In the profiled trial, and only there, this writes a torch.profiler trace of the measured steps:
+
+    with Bench() as bench, trace_steps(bench) as end_of_step:
+        for step in bench.steps():
+            train_one_step()
+            end_of_step()
+
 The protocol is described in docs/protocol.md.
 """
 
@@ -29,7 +36,7 @@ import os
 import sys
 import time
 from contextlib import contextmanager
-from typing import Any, Dict, Iterator, Optional
+from typing import Any, Callable, Dict, Iterator, Optional
 
 SCHEMA = 1
 
@@ -244,3 +251,22 @@ class Bench:
             raise ProtocolError("this Bench is not open: write `with Bench() as bench:` around the loop")
         if self._file is not None:
             self._file.write(json.dumps(event, allow_nan=False) + "\n")
+
+
+@contextmanager
+def trace_steps(bench: Bench) -> Iterator[Callable[[], None]]:
+    """Lets torch.profiler trace the measured steps into BENCH_PROFILE_DIR; does nothing in a measured trial.
+
+    What it gives is called at the end of each step. The workload itself must have imported torch.
+    """
+    folder = os.environ.get("BENCH_PROFILE_DIR", "")
+    torch = sys.modules.get("torch")
+    if not folder or torch is None:
+        yield lambda: None
+        return
+    from torch.profiler import profile, schedule  # type: ignore[import-not-found]
+
+    path = os.path.join(folder, f"rank{_rank()}.json.gz")
+    steps = schedule(wait=0, warmup=bench.warmup, active=bench.measured, repeat=1)
+    with profile(schedule=steps, on_trace_ready=lambda trace: trace.export_chrome_trace(path)) as profiler:
+        yield profiler.step

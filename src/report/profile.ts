@@ -54,7 +54,8 @@ function changeRow({ name, baseMs, headMs, changeMs }: KernelChange): readonly M
   const ms = (value: number | undefined, missing: Markdown) =>
     value === undefined ? missing : prose(formatNumber(value))
   const sign = changeMs > 0 ? '+' : ''
-  const least = changeMs < (headMs ?? 0) && baseMs === undefined ? 'at least ' : ''
+  // Where the kernel is not among those kept of one side, it may have run there for less than the smallest of them.
+  const least = Math.abs(changeMs) < Math.abs((headMs ?? 0) - (baseMs ?? 0)) ? 'at least ' : ''
   const share = baseMs && headMs !== undefined ? ` (${formatPercent((headMs / baseMs - 1) * 100)})` : ''
   return [
     code(name, MAX_NAME),

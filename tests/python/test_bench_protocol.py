@@ -10,7 +10,7 @@ from unittest import mock
 from protocol_reader import read_events
 from workload_case import WorkloadCase
 
-from bench_protocol import Bench, ProtocolError, load_config, synchronize_device
+from bench_protocol import Bench, ProtocolError, load_config, synchronize_device, trace_steps
 
 
 class Steps(WorkloadCase):
@@ -273,6 +273,53 @@ class Device(WorkloadCase):
         )
         ended = self.start(script)
         self.assertEqual([ended.returncode, ended.stderr], [0, ""])
+
+
+class Traces(WorkloadCase):
+    """Against a stand-in that keeps what torch.profiler is asked for."""
+
+    def run_traced(self, variables: "dict[str, str]", imported: bool = True) -> "list[object]":
+        asked: "list[object]" = []
+
+        class Profile:
+            def __init__(self, schedule: object, on_trace_ready: "object") -> None:
+                asked.append(schedule)
+                self.on_trace_ready = on_trace_ready
+
+            def __enter__(self) -> "Profile":
+                return self
+
+            def __exit__(self, *_: object) -> None:
+                self.on_trace_ready(self)
+
+            def step(self) -> None:
+                asked.append("step")
+
+            def export_chrome_trace(self, path: str) -> None:
+                asked.append(path)
+
+        torch = types.ModuleType("torch")
+        profiler = types.ModuleType("torch.profiler")
+        profiler.profile = Profile  # type: ignore[attr-defined]
+        profiler.schedule = lambda **plan: plan  # type: ignore[attr-defined]
+        modules = {"torch": torch, "torch.profiler": profiler} if imported else {}
+        with mock.patch.dict(sys.modules, modules), mock.patch.dict(os.environ, variables):
+            with Bench() as bench, trace_steps(bench) as end_of_step:
+                for _ in bench.steps():
+                    end_of_step()
+        return asked
+
+    def test_a_profiled_trial_traces_its_measured_steps(self) -> None:
+        asked = self.run_traced({"BENCH_PROFILE_DIR": "/folder", "RANK": "0"})
+        self.assertEqual(asked[0], {"wait": 0, "warmup": 1, "active": 3, "repeat": 1})
+        self.assertEqual(asked[1:], ["step"] * 4 + [os.path.join("/folder", "rank0.json.gz")])
+        self.assertEqual(len(self.written()), 6)
+
+    def test_a_measured_trial_is_not_traced(self) -> None:
+        self.assertEqual(self.run_traced({"BENCH_PROFILE_DIR": ""}), [])
+
+    def test_a_workload_without_torch_is_not_traced(self) -> None:
+        self.assertEqual(self.run_traced({"BENCH_PROFILE_DIR": "/folder"}, imported=False), [])
 
 
 if __name__ == "__main__":
