@@ -137,8 +137,12 @@ async function readTraces(
 ): Promise<{ readonly traces: readonly Trace[]; readonly warnings: readonly Warning[] }> {
   const warnings: Warning[] = []
   const [torch, rocprof] = [createCollector('torch'), createCollector('rocprofv3')]
+  const there = new Set(profiled.files.map((file) => rocprofFileOf(file.name)))
   for (const file of profiled.files) {
     const kind = rocprofFileOf(file.name)
+    // The same kernels in another form.
+    if (kind === 'results-json' && there.has('kernel-trace')) continue
+    if (kind === 'summary' && there.has('kernel-stats')) continue
     const own = file.name.startsWith('rocprofv3/')
     const isTorch = kind === undefined && !own && /\.json(\.gz)?$/.test(file.name)
     if (kind === undefined && !isTorch) continue

@@ -15,8 +15,8 @@ const MAX_DEPTH = 4
 /** One rank leaves half a dozen. */
 const MAX_FILES = 256
 
-/** Bytes of text, unpacked, of all files together: about ten seconds of reading. */
-const MAX_BYTES = 1024 ** 3
+/** Bytes of text, unpacked, of all files together: some ten seconds of reading. */
+const MAX_BYTES = 512 * 1024 ** 2
 
 /** Both of the host's clocks, read one right after the other. */
 export function readClocks(): ClockReading {

@@ -5,7 +5,7 @@ import { createServer, type Socket } from 'node:net'
 import path from 'node:path'
 import { expect, it } from 'vitest'
 import type { ActionLaunch } from '../support/launch.ts'
-import { openSteadyStage, type Stage } from '../support/stage.ts'
+import { openSteadyStage, STEADY_WORKLOAD, type Stage } from '../support/stage.ts'
 
 /** A server that takes connections and never answers. */
 const startSilentServer = async () => {
@@ -65,6 +65,31 @@ it('ends as cancelled while the cache never answers', async () => {
   const run = await cancelled(stage, server.asked, { env: { ACTIONS_RESULTS_URL: server.url } })
   expect(run).toMatchObject({ code: 130, signal: null })
   expect(stage.github.state.entries).toEqual([])
+})
+
+it('keeps what was measured when it is cancelled while profiling', async () => {
+  await using stage = await openSteadyStage({
+    files: {
+      'bench/steady.py': `${STEADY_WORKLOAD}
+if "BENCH_PROFILE_DIR" in os.environ:
+    print("profiled now", flush=True)
+    __import__("time").sleep(600)
+`,
+    },
+  })
+  const cancel = new AbortController()
+  const run = await stage.play(
+    await stage.push(),
+    { profile: 'on' },
+    {
+      cancel: cancel.signal,
+      onOutput: (sofar) => {
+        if (sofar.includes('profiled now')) cancel.abort()
+      },
+    },
+  )
+  expect(run).toMatchObject({ code: 130, signal: null })
+  expect(stage.github.state.entries).toHaveLength(1)
 })
 
 it('ends as cancelled while a device tool hangs, and takes it along', async () => {

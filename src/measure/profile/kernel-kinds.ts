@@ -5,6 +5,9 @@ import { isCommunication, isRuntimeCopy, normalKernelName } from './kernel-name.
 /** Time that a kernel took in all. */
 export type KernelTime = { readonly name: string; readonly ns: number }
 
+/** Patterns are looked for in the begin of a name, where it says what the kernel is. */
+const MAX_READ = 1024
+
 type Family = { readonly family: string; readonly pattern: RegExp }
 
 /** In this order: the first that fits counts. `fmha` alone is ck_tile's, so its namesakes come before. */
@@ -47,11 +50,13 @@ export function attentionKernel(kernels: readonly KernelTime[]): string | undefi
   return softmax && `math: ${normalKernelName(softmax.name)}`
 }
 
-function isPlainSoftmax(name: string): boolean {
+function isPlainSoftmax(raw: string): boolean {
+  const name = raw.slice(0, MAX_READ)
   return !/log_?softmax|LogSoftMax/i.test(name) && MATH.test(name)
 }
 
-function attentionFamily(name: string): string | undefined {
+function attentionFamily(raw: string): string | undefined {
+  const name = raw.slice(0, MAX_READ)
   // These fill the cache of keys and values beside a flash kernel.
   if (/reshape_and_cache/.test(name)) return undefined
   return ATTENTION.find(({ pattern }) => pattern.test(name))?.family

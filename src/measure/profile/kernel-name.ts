@@ -3,6 +3,9 @@
 /** Names are cut to this for people and for the cache. */
 export const MAX_KERNEL_NAME = 160
 
+/** What makes a name known stands in front; and patterns take longer than linear time. */
+const MAX_READ = 1024
+
 /** Template arguments are cut to this, so that one name does not fill a report. */
 const MAX_ARGUMENTS = 72
 
@@ -23,7 +26,8 @@ export function isCommunication(name: string): boolean {
  */
 export function normalKernelName(raw: string): string {
   const name = raw
-    .slice(0, 8192)
+    .slice(0, MAX_READ)
+    .replaceAll(/\s+/g, ' ')
     .trim()
     .replace(/(\s*\[clone [^\]]*\])+$|\s*\(?\.kd\)?$/g, '')
     .replaceAll('(anonymous namespace)', '{anonymous}')

@@ -85,7 +85,10 @@ type FullLane = {
 function lanesOf(trace: Trace, trial: ProfiledTrial): readonly FullLane[] {
   // Steps outside the trace are no idle time: the clocks are not the same, or tracing had ended.
   const ours = trial.steps.map(([from, to]): Interval => [from * 1e9, to * 1e9])
-  return [...Map.groupBy(trace.spans, (span) => span.device)].map(([device, spans]) => ({
+  const devices = [...Map.groupBy(trace.spans, (span) => span.device)]
+  // A device that only copies, such as the host's side, is no GPU of this trial.
+  const gpus = devices.filter(([, spans]) => spans.some((span) => span.kind === 'kernel'))
+  return gpus.map(([device, spans]) => ({
     spans,
     steps: trace.steps.get(device) ?? (trace.source === 'rocprofv3' ? ours : []),
     dataWaits: trace.dataWaits.get(device) ?? [],

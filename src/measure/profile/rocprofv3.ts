@@ -48,10 +48,13 @@ const END = ['endtimestamp', 'endns', 'end']
 
 function createTraceReader(into: Collector, read: ReadRow): PieceReader {
   let columns: ReadonlyMap<string, number> | undefined
+  let first: string | undefined
   let width = 0
   return createCsvReader((row, torn) => {
-    if (columns === undefined || columnsOf(row).get('starttimestamp') !== undefined) {
+    // Files that were put together repeat the header.
+    if (columns === undefined || row[0] === first) {
       columns = columnsOf(row)
+      first = row[0]
       width = row.length
       return
     }

@@ -33,7 +33,7 @@ describe('what a trace marks', () => {
   const text = traceOf(
     event('user_annotation', 'ProfilerStep#3', 100, 50),
     event('gpu_user_annotation', 'ProfilerStep#3', 120, 60),
-    event('user_annotation', 'ProfilerStep#4', 150, 40),
+    event('Operator', 'ProfilerStep#4', 150, 40),
     event('user_annotation', 'my own span', 100, 50),
     event('user_annotation', 'enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__', 101, 9),
     event('kernel', 'k', 110, 5, { device: 2 }),

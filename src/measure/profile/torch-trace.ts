@@ -23,6 +23,21 @@ const eventSchema = z.looseObject({
 
 const kindSchema = z.looseObject({ ph: z.string().optional(), cat: z.string().optional() })
 
+/** The shorter names are those of torch 1. */
+const GPU_CATEGORIES: ReadonlySet<string> = new Set([
+  'kernel',
+  'gpu_memcpy',
+  'gpu_memset',
+  'memcpy',
+  'memset',
+])
+const HOST_CATEGORIES: ReadonlySet<string> = new Set([
+  'user_annotation',
+  'cpu_op',
+  'python_function',
+  'operator',
+])
+
 const MAX_DEVICES = 64
 
 /** `enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__` */
@@ -42,8 +57,8 @@ export function createTorchReader(file: string, into: Collector): PieceReader {
     const kind = kindSchema.safeParse(value)
     const category = kind.success ? kind.data.cat?.toLowerCase() : undefined
     if (category === undefined || kind.data?.ph !== 'X') return
-    const gpu = category === 'kernel' || category === 'gpu_memcpy' || category === 'gpu_memset'
-    const host = category === 'user_annotation' || category === 'cpu_op' || category === 'python_function'
+    const gpu = GPU_CATEGORIES.has(category)
+    const host = HOST_CATEGORIES.has(category)
     if (!gpu && !host) return
     const parsed = eventSchema.safeParse(value)
     if (!parsed.success) return gpu ? into.fault() : undefined

@@ -38,11 +38,13 @@ export const MAX_DURATION = 1e15
 
 const MAX_SPANS = 1_000_000
 
-const MAX_NAMES = 20_000
+/** Programs run some hundreds of kernels. */
+const MAX_NAMES = 5000
 
 const MAX_MARKS = 100_000
 
-const MAX_RAW_NAME = 4096
+/** Those of PyTorch's element-wise kernels have thousands of characters, which differ in the first hundreds. */
+const MAX_RAW_NAME = 2048
 
 export type Collector = {
   /** Takes work in; `false` when there is no more room. */
@@ -55,7 +57,7 @@ export type Collector = {
   readonly trace: () => Trace
 }
 
-/** Gathers what the files of one profiler tell, at most a million spans of twenty thousand kernels. */
+/** Gathers what the files of one profiler tell, at most a million spans of five thousand kernels. */
 export function createCollector(source: Trace['source']): Collector {
   const spans: Span[] = []
   const names = new Map<string, string>()
