@@ -138,7 +138,10 @@ it('on a GPU host rocprofv3 traces the second trial alone', async () => {
       },
     },
   })
-  await stage.repo.write({ 'bench/steady.py': STEADY_WORKLOAD })
+  // Half of what an MI210 can do in ten milliseconds.
+  const states =
+    '    write(event="metric", name="flops_per_step", value=181e12 * 0.01 / 2)\n    write(event="end")'
+  await stage.repo.write({ 'bench/steady.py': STEADY_WORKLOAD.replace('    write(event="end")', states) })
   await stage.repo.commit('Trace nothing')
   const run = await stage.play(
     await stage.push(),
@@ -153,6 +156,8 @@ it('on a GPU host rocprofv3 traces the second trial alone', async () => {
     name: 'JacobiIterationKernel',
     calls_per_step: expect.closeTo(1000 / 12),
   })
+  expect(metrics.mfu_pct).toBeCloseTo(50, 9)
+  expect(run.outputs['mfu-pct']).toBe(String(metrics.mfu_pct))
   expect(run.summary).toContain('`JacobiIterationKernel`')
   const traced = (await host.calls()).filter((call) => call.startsWith('rocprofv3'))
   expect(traced).toEqual([expect.stringMatching(/--output-format csv -d \S+ -- python3 bench\/steady\.py$/)])
