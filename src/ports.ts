@@ -3,6 +3,7 @@
 import type { Warning } from './errors.ts'
 import type { KeyComponents } from './hash/components.ts'
 import type { Environment } from './measure/environment.ts'
+import type { TelemetryTexts } from './measure/telemetry.ts'
 import type { Benchmark } from './plan/plan.ts'
 import type { Report } from './report/report.ts'
 
@@ -60,8 +61,8 @@ export type TrialFiles = {
   readonly events: string
   /** `trial.json`. */
   readonly trial: string
-  /** `telemetry.csv`; empty when there was none. */
-  readonly telemetry: string
+  /** What was sampled; empty texts when nothing was. */
+  readonly telemetry: TelemetryTexts
   /** Last lines of stdout and stderr, untrusted. */
   readonly logTail: string
   /** Folder that keeps the whole logs. */
@@ -90,6 +91,8 @@ export type DeviceFacts = {
   readonly measuredOn: 'gpu' | 'cpu'
   readonly gpuCount: number
   readonly gpuIds: readonly string[]
+  /** What the GPUs that are used can do together; a part is absent where it is not known. */
+  readonly limits: { readonly gfxClockMhz?: number; readonly powerCapW?: number }
   readonly warnings: readonly Warning[]
 }
 

@@ -11149,7 +11149,7 @@ function lfsOid(bytes) {
 /** Names that steer the runner, the shell, the loader or git rather than the workload. */
 const OWNED = [
     /^(BENCH|GITHUB|ACTIONS|RUNNER|INPUT|GIT|NODE|NPM|BASH|LD|DYLD)_/i,
-    /^(WORKLOAD|OUT_DIR|STEPS|WARMUP_STEPS|CONFIG_JSON|GPU_IDS|PROFILE|LAUNCHER|TIMEOUT_SECONDS|KILL_GRACE_SECONDS)$/i,
+    /^(WORKLOAD|OUT_DIR|STEPS|WARMUP_STEPS|CONFIG_JSON|GPU_IDS|PROFILE|LAUNCHER|TELEMETRY|TIMEOUT_SECONDS|KILL_GRACE_SECONDS)$/i,
     /^(PATH|HOME|USER|SHELL|SHELLOPTS|BASHOPTS|IFS|ENV|CDPATH|PS4|TMPDIR|PYTHONPATH|PYTHONHOME|PYTHONSTARTUP)$/i,
     /^(ROCR_VISIBLE_DEVICES|HIP_VISIBLE_DEVICES|CUDA_VISIBLE_DEVICES|GPU_DEVICE_ORDINAL)$/i,
 ];
@@ -11262,6 +11262,7 @@ const INPUT_NAMES = (/* unused pure expression or super */ null && ([
     'min-effect',
     'fail-on',
     'timeout-minutes',
+    'telemetry',
     'comment',
 ]));
 const CONTROL = /[\u0000-\u001f\u007f-\u009f]/;
@@ -11354,6 +11355,7 @@ const schema = zod__WEBPACK_IMPORTED_MODULE_1__/* .object */ .Ikc({
     'min-effect': minEffect.default(0.02),
     'fail-on': oneOf(['none', 'regression', 'inconclusive']).default('regression'),
     'timeout-minutes': timeoutMinutes.default(30),
+    telemetry: oneOf(['on', 'off']).default('on'),
     comment: oneOf(['auto', 'always', 'never']).default('auto'),
 });
 /** Parses every input; a fault of one does not hide the faults of the others. */
@@ -11388,6 +11390,7 @@ function readInputs(raw) {
             minEffect: value['min-effect'],
             failOn: value['fail-on'],
             timeoutMinutes: value['timeout-minutes'],
+            telemetry: value.telemetry === 'on',
             comment: value.comment,
         },
     };

@@ -58,7 +58,8 @@ export async function measureRun(
     const title = `${benchmark.name}: ${executor.kind === 'live' ? 'running' : 'replaying'} ${benchmark.workload}`
     const files = await world.log.group(title, () => executor.trial(request))
     seen.push(...files.warnings)
-    const asked = { steps: benchmark.steps, warmupSteps: benchmark.warmupSteps, measuredOn: facts.measuredOn }
+    const { measuredOn, limits } = facts
+    const asked = { steps: benchmark.steps, warmupSteps: benchmark.warmupSteps, measuredOn, limits }
     const { trial, warnings } = readTrial(files, asked)
     const all = scrub([...files.warnings, ...warnings])
     const run: Run = scrub({

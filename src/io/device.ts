@@ -73,7 +73,22 @@ function factsOf(
     measuredOn,
     gpuCount: used.length,
     gpuIds: used.map((gpu) => gpu.id),
+    limits: limitsOf(gpus),
     warnings: [...provided.warnings, ...built.warnings],
+  }
+}
+
+/** Highest clock of the slowest, and the sum of the power caps, as telemetry adds power up. */
+function limitsOf(gpus: readonly GpuFacts[]): DeviceFacts['limits'] {
+  const every = (part: (gpu: GpuFacts) => number | undefined) => {
+    const values = gpus.map(part).filter((value) => value !== undefined)
+    return values.length === gpus.length && values.length > 0 ? values : undefined
+  }
+  const clocks = every((gpu) => gpu.gfxClockMaxMhz)
+  const caps = every((gpu) => gpu.powerCapW)
+  return {
+    ...(clocks && { gfxClockMhz: Math.min(...clocks) }),
+    ...(caps && { powerCapW: caps.reduce((sum, cap) => sum + cap, 0) }),
   }
 }
 

@@ -26,6 +26,8 @@ type LiveSetting = {
   readonly tempRoot: string
   readonly workspace: string
   readonly timeoutMinutes: number
+  /** Whether GPUs are sampled during a trial. */
+  readonly telemetry: boolean
   readonly hostEnv: HostEnvironment
   /** Takes what the workload prints, while it runs. */
   readonly onOutput: (lines: readonly string[]) => void
@@ -70,6 +72,7 @@ async function runScript(
       WARMUP_STEPS: String(benchmark.warmupSteps),
       CONFIG_JSON: config,
       GPU_IDS: gpuIds.join(','),
+      TELEMETRY: setting.telemetry ? 'on' : 'off',
       TIMEOUT_SECONDS: String(timeoutSeconds),
       KILL_GRACE_SECONDS: String(KILL_GRACE_SECONDS),
       ...(hostRoot && { BENCH_SYSFS_ROOT: path.join(hostRoot, 'sys') }),
@@ -176,7 +179,15 @@ export function replayExecutor(setting: {
           'add one to workloads/replay, or run on a GPU runner',
         )
       const { events, trial, warnings } = replayTrial(chosen, benchmark, new Date().toISOString())
-      return { runnerKind: 'fake', events, trial, telemetry: '', logTail: '', logs: '', warnings }
+      return {
+        runnerKind: 'fake',
+        events,
+        trial,
+        telemetry: { samples: '' },
+        logTail: '',
+        logs: '',
+        warnings,
+      }
     },
   }
 }

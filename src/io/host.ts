@@ -69,6 +69,7 @@ export async function openWorld(setting: Setting): Promise<Host> {
         tempRoot: setting.tempRoot,
         workspace,
         timeoutMinutes: inputs.timeoutMinutes,
+        telemetry: inputs.telemetry,
         hostEnv: env,
         onOutput: (lines: readonly string[]) => log.workload(lines),
         signal: setting.signal,

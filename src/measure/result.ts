@@ -11,6 +11,8 @@ import { type RunMetrics, runMetricsSchema } from './metrics.ts'
 /** Earlier runs kept in one entry, the newest (design section 3). */
 export const MAX_RUNS = 20
 
+const percentage = z.number().finite().min(0).max(100)
+
 const seconds = z.number().finite().positive().max(1e6)
 
 /** Device telemetry of one trial, summarised; absent parts were not measured. */
@@ -21,8 +23,28 @@ export const telemetrySummarySchema = z.strictObject({
   vram_used_gb_peak: z.number().finite().nonnegative().optional(),
   vram_used_gb_avg: z.number().finite().nonnegative().optional(),
   vram_used_gb_start: z.number().finite().nonnegative().optional(),
+  vram_used_gb_end: z.number().finite().nonnegative().optional(),
   power_w_avg: z.number().finite().nonnegative().optional(),
   power_w_min: z.number().finite().nonnegative().optional(),
+  gfx_clk_mhz_avg: z.number().finite().nonnegative().optional(),
+  gfx_clk_mhz_min: z.number().finite().nonnegative().optional(),
+  gfx_clk_mhz_max: z.number().finite().nonnegative().optional(),
+  /** Share of the time at 95 % or more of the highest clock seen. */
+  gfx_clk_full_pct: percentage.optional(),
+  mem_clk_mhz_avg: z.number().finite().nonnegative().optional(),
+  hotspot_c_start: z.number().finite().nonnegative().optional(),
+  hotspot_c_max: z.number().finite().nonnegative().optional(),
+  memory_c_max: z.number().finite().nonnegative().optional(),
+  /** Share of the time in which the firmware held the card back, by cause. */
+  throttled_pct: z
+    .strictObject({
+      prochot: percentage.optional(),
+      power: percentage.optional(),
+      thermal: percentage.optional(),
+      vr: percentage.optional(),
+      hbm: percentage.optional(),
+    })
+    .optional(),
 })
 
 export type TelemetrySummary = Readonly<z.infer<typeof telemetrySummarySchema>>

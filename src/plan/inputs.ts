@@ -30,6 +30,7 @@ export type Inputs = {
   readonly minEffect: number
   readonly failOn: 'none' | 'regression' | 'inconclusive'
   readonly timeoutMinutes: number
+  readonly telemetry: boolean
   readonly comment: 'auto' | 'always' | 'never'
 }
 
@@ -50,6 +51,7 @@ export const INPUT_NAMES = [
   'min-effect',
   'fail-on',
   'timeout-minutes',
+  'telemetry',
   'comment',
 ] as const
 
@@ -151,6 +153,7 @@ const schema = z.object({
   'min-effect': minEffect.default(0.02),
   'fail-on': oneOf(['none', 'regression', 'inconclusive']).default('regression'),
   'timeout-minutes': timeoutMinutes.default(30),
+  telemetry: oneOf(['on', 'off']).default('on'),
   comment: oneOf(['auto', 'always', 'never']).default('auto'),
 })
 
@@ -191,6 +194,7 @@ export function readInputs(raw: RawInputs): ReadInputs {
       minEffect: value['min-effect'],
       failOn: value['fail-on'],
       timeoutMinutes: value['timeout-minutes'],
+      telemetry: value.telemetry === 'on',
       comment: value.comment,
     },
   }

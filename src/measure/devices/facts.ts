@@ -30,6 +30,8 @@ export type GpuFacts = {
   readonly deviceId?: string | undefined
   readonly computeUnits?: number | undefined
   readonly xccCount?: number | undefined
+  /** Highest clock of the compute engine, as the kernel tells it. */
+  readonly gfxClockMaxMhz?: number | undefined
   readonly vbios?: string | undefined
   readonly perfLevel?: string | undefined
   readonly temperatureC?: number | undefined

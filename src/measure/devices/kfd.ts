@@ -25,6 +25,7 @@ const propertiesSchema = z.object({
   drm_render_minor: count,
   local_mem_size: count,
   num_xcc: count,
+  max_engine_clk_fcompute: count,
   unique_id: digits.optional().catch(undefined),
 })
 type Properties = z.infer<typeof propertiesSchema>
@@ -61,6 +62,7 @@ function factsOf(index: number, properties: Properties, memBanks: readonly strin
     deviceId,
     computeUnits: simd_count && simd_per_cu ? simd_count / simd_per_cu : undefined,
     xccCount: properties.num_xcc || undefined,
+    gfxClockMaxMhz: properties.max_engine_clk_fcompute || undefined,
     computePartition: partitionName(deviceId, properties.num_xcc),
     partitionId: location_id !== undefined && partitionable(gfxTarget) ? location_id & 7 : undefined,
     uniqueId,
