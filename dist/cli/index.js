@@ -10591,6 +10591,23 @@ async function openGit(directory, env, signal) {
     const root = await findRoot(directory, run);
     const commit = (revision) => line(['rev-parse', '--verify', '--quiet', '--end-of-options', `${revision}^{commit}`]);
     const has = async (sha) => (await run(['cat-file', '-e', `${sha}^{tree}`])).code === 0;
+    const fetch = async (ref) => {
+        // A stalled server must not hold the job: give up when nothing moves for 20 seconds.
+        const patience = ['-c', 'http.lowSpeedLimit=1', '-c', 'http.lowSpeedTime=20'];
+        const one = ['fetch', '--quiet', '--no-tags', '--depth=1', '--no-recurse-submodules', 'origin', '--', ref];
+        // Over ssh git knows no such patience.
+        const deadline = deadlineMs(env, 'ROCM_BENCH_FETCH_DEADLINE_SECONDS', 60);
+        const ended = await runProcess({
+            command: 'git',
+            args: ['-c', 'safe.directory=*', ...patience, ...one],
+            cwd: directory,
+            env: childEnv,
+            deadlineMs: deadline,
+            maxOutputBytes: 16 * 1024 * 1024,
+            signal,
+        });
+        return ended.kind === 'ended' && ended.how === 'exit code 0';
+    };
     return {
         root,
         commit,
@@ -10609,16 +10626,10 @@ async function openGit(directory, env, signal) {
         ensure: async (sha) => {
             if (await has(sha))
                 return true;
-            // A stalled server must not hold the job: give up when nothing moves for 20 seconds.
-            const patience = ['-c', 'http.lowSpeedLimit=1', '-c', 'http.lowSpeedTime=20'];
-            const fetch = ['fetch', '--quiet', '--no-tags', '--depth=1', '--no-recurse-submodules', 'origin', sha];
-            // Over ssh git knows no such patience.
-            const patienceMs = deadlineMs(env, 'ROCM_BENCH_FETCH_DEADLINE_SECONDS', 60);
-            const limits = { deadlineMs: patienceMs, maxOutputBytes: 16 * 1024 * 1024 };
-            const args = ['-c', 'safe.directory=*', ...patience, ...fetch];
-            await runProcess({ command: 'git', args, cwd: directory, env: childEnv, signal, ...limits });
+            await fetch(sha);
             return has(sha);
         },
+        fetchRef: fetch,
         file: (sha, path) => readBlob(run, sha, path),
         isClean: async (path) => {
             const args = [
@@ -11160,7 +11171,7 @@ function isOwnedVariable(name) {
 /** Words that name a secret whatever its type. */
 const SECRET_NAME = /(^|_)(secrets?|password|passwd|passphrase|(api|access|private|secret|signing|encryption|auth)_?keys?|credentials?)(_|$)|passw(or)?d$/i;
 /** Also names numbers and counts (`pad_token_id`), so it makes secrets of text alone. */
-const SECRET_TEXT_NAME = /(^|_)(auth|access|refresh|bearer)?token(_|$)/i;
+const SECRET_TEXT_NAME = /(^|_)(auth|access|refresh|bearer)?token[0-9]*(_|$)/i;
 /** As environment variables are written; `sort_key` is none. */
 const SECRET_VARIABLE = /^[A-Z0-9_]+_(KEY|AUTH|PAT|PWD|PASS)$/;
 const SECRET_VALUE = /(?:ghp|gho|ghu|ghs|ghr)_[A-Za-z0-9]{30,}|github_pat_\w{20,}|hf_[A-Za-z0-9]{20,}|glpat-[\w-]{15,}|sk-[A-Za-z0-9_-]{20,}|xox[abprs]-[\w-]{10,}|(?:AKIA|ASIA)[A-Z0-9]{16}|-----BEGIN [A-Z ]*PRIVATE KEY-----[^-]*(?:-----END [A-Z ]*PRIVATE KEY-----)?|(?<=:\/\/)[^/\s:@]+:[^/\s@]+(?=@)/;

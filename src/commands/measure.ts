@@ -92,25 +92,43 @@ export type Kept = {
   /** Key of the new entry; empty when it was not kept. */
   readonly key: string
   readonly warnings: readonly Warning[]
+  /** Whether earlier attempts of this job may exist that could not be read. */
+  readonly blind: boolean
 }
 
-/** Adds the run to what is known and saves it, unless it is replayed or may not be judged. */
+/**
+ * Adds the run to what is known and saves it, unless it is replayed or may not be judged. What is known is asked for
+ * again when the store did not answer before: an entry without the earlier runs would take their place.
+ */
 export async function keepRun(
   plan: Plan,
   run: Run,
   identity: Omit<Measurement, 'schema' | 'runs'>,
   known: Known,
+  lookAgain: () => Promise<Known>,
   results: Results,
 ): Promise<Kept> {
+  const again = known.kind === 'unknown' && run.runner_kind === 'live' ? await lookAgain() : known
   const earlier: Measurement =
-    known.kind === 'found' ? { ...known.measurement, ...identity } : { schema: 1, ...identity, runs: [] }
+    again.kind === 'found' ? { ...again.measurement, ...identity } : { schema: 1, ...identity, runs: [] }
   const measurement = addRun(earlier, run)
-  const unsaved = (warnings: readonly Warning[]): Kept => ({ measurement, saved: false, key: '', warnings })
+  const unsaved = (warnings: readonly Warning[]): Kept => ({
+    measurement,
+    saved: false,
+    key: '',
+    warnings,
+    blind: again.kind === 'unknown',
+  })
   if (run.runner_kind === 'fake') return unsaved([])
   const doubts = run.trials.flatMap((trial) => trial.validity)
   if (doubts.length > 0) {
     const message = `the result was not kept in the cache, because it may not be judged: ${doubts.join('; ')}`
     return unsaved([{ code: 'invalid-not-saved', message }])
+  }
+  if (again.kind === 'unknown') {
+    const message =
+      'the result was not kept in the cache: the earlier runs of these inputs could not be read, and it would have taken their place'
+    return unsaved([{ code: 'cache-not-saved', message }])
   }
   const key = cacheKey(plan.trigger.lane, identity.environment.digest, identity.hash, plan.trigger.runId)
   const text = `${JSON.stringify(measurement)}\n`
@@ -118,11 +136,14 @@ export async function keepRun(
   const readable = acceptResult(text, key, {
     hash: identity.hash,
     environmentDigest: identity.environment.digest,
+    components: identity.key_components,
   })
   if (readable.kind === 'rejected') {
     const message = `the result was not kept in the cache, because it could not be read again: ${readable.warning.message}`
     return unsaved([{ code: 'cache-not-saved', message }])
   }
   const saved = await results.save(key, text)
-  return saved.kind === 'saved' ? { measurement, saved: true, key, warnings: [] } : unsaved([saved.warning])
+  return saved.kind === 'saved'
+    ? { measurement, saved: true, key, warnings: [], blind: false }
+    : unsaved([saved.warning])
 }

@@ -18,7 +18,7 @@ const SECRET_NAME =
   /(^|_)(secrets?|password|passwd|passphrase|(api|access|private|secret|signing|encryption|auth)_?keys?|credentials?)(_|$)|passw(or)?d$/i
 
 /** Also names numbers and counts (`pad_token_id`), so it makes secrets of text alone. */
-const SECRET_TEXT_NAME = /(^|_)(auth|access|refresh|bearer)?token(_|$)/i
+const SECRET_TEXT_NAME = /(^|_)(auth|access|refresh|bearer)?token[0-9]*(_|$)/i
 
 /** As environment variables are written; `sort_key` is none. */
 const SECRET_VARIABLE = /^[A-Z0-9_]+_(KEY|AUTH|PAT|PWD|PASS)$/
