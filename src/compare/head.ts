@@ -49,7 +49,10 @@ export function compareHead(sides: Sides): Judged {
   // A lucky attempt must not clear a change that unlucky ones have shown.
   if (sides.blind && (verdict === 'unchanged' || verdict === 'improvement')) {
     const reason = 'the earlier attempts of this job could not be read, and without them nothing is cleared'
-    return { comparisons, verdict: 'inconclusive', reason }
+    const held = comparisons.map((each) =>
+      each.gating ? { ...each, verdict: 'inconclusive' as const } : each,
+    )
+    return { comparisons: held, verdict: 'inconclusive', reason }
   }
   return { comparisons, verdict, reason: reasonOf(comparisons, verdict, sides.sameInputs ?? false) }
 }
