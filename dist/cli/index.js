@@ -11268,6 +11268,7 @@ const INPUT_NAMES = (/* unused pure expression or super */ null && ([
     'rocm-image-tag',
     'runner',
     'device',
+    'gpu',
     'baseline',
     'baseline-ref',
     'min-effect',
@@ -11324,6 +11325,19 @@ const timeoutMinutes = zod__WEBPACK_IMPORTED_MODULE_1__/* .string */ .YjP().tran
     context.addIssue({ code: 'custom', message: 'is no number of minutes above 0 and up to 1440' });
     return zod__WEBPACK_IMPORTED_MODULE_2__/* .NEVER */ .tm;
 });
+/** `auto` is no name; else positions, `GPU-…` ids, UUIDs or PCI addresses, joined by commas. */
+const gpuNames = zod__WEBPACK_IMPORTED_MODULE_1__/* .string */ .YjP().transform((text, context) => {
+    const names = text.split(',').map((name) => name.trim());
+    if (text === 'auto')
+        return undefined;
+    if (names.length <= 64 && names.every((name) => /^[0-9A-Za-z][0-9A-Za-z:.-]{0,60}$/.test(name)))
+        return names;
+    context.addIssue({
+        code: 'custom',
+        message: 'is neither `auto` nor a list of GPUs; write for instance `0`, `0,1` or `GPU-c586d6b7a3f7a8a5`',
+    });
+    return zod__WEBPACK_IMPORTED_MODULE_2__/* .NEVER */ .tm;
+});
 /** A path inside the repository, `/`-separated, without `.` and `..` parts. */
 const repositoryPath = zod__WEBPACK_IMPORTED_MODULE_1__/* .string */ .YjP().transform((text, context) => {
     const parts = text.split('/').filter((part) => part !== '' && part !== '.');
@@ -11361,6 +11375,7 @@ const schema = zod__WEBPACK_IMPORTED_MODULE_1__/* .object */ .Ikc({
     'rocm-image-tag': imageTag.optional(),
     runner: oneOf(['auto', 'live', 'replay']).default('auto'),
     device: oneOf(['auto', 'gpu', 'cpu']).default('auto'),
+    gpu: gpuNames.optional(),
     baseline: oneOf(['auto', 'cached', 'none']).default('auto'),
     'baseline-ref': gitRef.optional(),
     'min-effect': minEffect.default(0.02),
@@ -11396,6 +11411,7 @@ function readInputs(raw) {
             ...(value['rocm-image-tag'] !== undefined && { rocmImageTag: value['rocm-image-tag'] }),
             runner: value.runner,
             device: value.device,
+            ...(value.gpu !== undefined && { gpu: value.gpu }),
             baseline: value.baseline,
             ...(value['baseline-ref'] !== undefined && { baselineRef: value['baseline-ref'] }),
             minEffect: value['min-effect'],
@@ -11929,6 +11945,7 @@ function parsePlan(inputs, configText, trigger, environmentTag) {
         rocmImageTag: tag.tag,
         runner: inputs.runner,
         device: inputs.device,
+        ...(inputs.gpu && { gpu: inputs.gpu }),
         baseline: inputs.baseline,
         minEffect: inputs.minEffect,
         failOn: inputs.failOn,

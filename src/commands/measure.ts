@@ -3,6 +3,7 @@
 import { HostError, type Warning, WorkloadError, warningText } from '../errors.ts'
 import { cacheKey } from '../hash/cache-key.ts'
 import { canonicalJson } from '../hash/hash.ts'
+import { leftBehind, type Preflight, preflight } from '../measure/preflight.ts'
 import { acceptResult, addRun, type Measurement, type Run, type Trial } from '../measure/result.ts'
 import { readTrial } from '../measure/trial.ts'
 import { secretScrubber, secretsIn } from '../plan/environment-variables.ts'
@@ -37,6 +38,8 @@ export function chooseExecutor(
   return { executor: executors.replay, warnings: [warning] }
 }
 
+const READY: Preflight = { invalid: [], warnings: [] }
+
 export type Made =
   | { readonly kind: 'made'; readonly run: Run; readonly trial: Trial; readonly warnings: readonly Warning[] }
   | { readonly kind: 'failed'; readonly failure: Failure; readonly warnings: readonly Warning[] }
@@ -52,16 +55,21 @@ export async function measureRun(
   const startedAt = world.clock.now()
   const scrub = secretScrubber(secretsIn(benchmark.config))
   const seen: Warning[] = []
+  await using held = executor.kind === 'live' ? await world.device.hold(facts) : undefined
+  const checked = held && facts.measuredOn === 'gpu' ? preflight(held.before, held.numaBalancing) : READY
+  seen.push(...(held?.warnings ?? []), ...checked.warnings)
   try {
     const gpuIds = facts.measuredOn === 'gpu' ? facts.gpuIds : []
     const request = { benchmark, configJson: canonicalJson(benchmark.config), gpuIds }
     const title = `${benchmark.name}: ${executor.kind === 'live' ? 'running' : 'replaying'} ${benchmark.workload}`
     const files = await world.log.group(title, () => executor.trial(request))
     seen.push(...files.warnings)
+    if (held) seen.push(...leftBehind(held.before, await held.now()))
     const { measuredOn, limits } = facts
     const asked = { steps: benchmark.steps, warmupSteps: benchmark.warmupSteps, measuredOn, limits }
-    const { trial, warnings } = readTrial(files, asked)
-    const all = scrub([...files.warnings, ...warnings])
+    const read = readTrial(files, asked)
+    const trial: Trial = { ...read.trial, validity: [...checked.invalid, ...read.trial.validity] }
+    const all = scrub([...seen, ...read.warnings])
     const run: Run = scrub({
       id: plan.trigger.runId,
       commit: world.commit,
@@ -98,7 +106,7 @@ export type Kept = {
 
 /**
  * Adds the run to what is known and saves it, unless it is replayed or may not be judged. What is known is asked for
- * again when the store did not answer before: an entry without the earlier runs would take their place.
+ * again: another job may have saved while this one measured, and an entry without its run would take its place.
  */
 export async function keepRun(
   plan: Plan,
@@ -108,7 +116,8 @@ export async function keepRun(
   lookAgain: () => Promise<Known>,
   results: Results,
 ): Promise<Kept> {
-  const again = known.kind === 'unknown' && run.runner_kind === 'live' ? await lookAgain() : known
+  const newest = run.runner_kind === 'live' ? await lookAgain() : known
+  const again = newest.kind === 'unknown' ? known : newest
   const earlier: Measurement =
     again.kind === 'found' ? { ...again.measurement, ...identity } : { schema: 1, ...identity, runs: [] }
   const measurement = addRun(earlier, run)

@@ -77,7 +77,7 @@ export async function openWorld(setting: Setting): Promise<Host> {
       }),
       replay: replayExecutor({ actionRoot: installation.root, tempRoot: setting.tempRoot }),
     },
-    device: createDevice({ env, signal: setting.signal }),
+    device: createDevice({ env, log, signal: setting.signal }),
     clock: { now: () => new Date().toISOString() },
     log,
     version: installation.version,

@@ -24,6 +24,8 @@ export type Inputs = {
   readonly rocmImageTag?: string
   readonly runner: 'auto' | 'live' | 'replay'
   readonly device: 'auto' | 'gpu' | 'cpu'
+  /** Names of GPUs; undefined takes the idlest. */
+  readonly gpu?: readonly string[]
   readonly baseline: 'auto' | 'cached' | 'none'
   readonly baselineRef?: string
   /** Fraction: 0.02 is 2 %. */
@@ -46,6 +48,7 @@ export const INPUT_NAMES = [
   'rocm-image-tag',
   'runner',
   'device',
+  'gpu',
   'baseline',
   'baseline-ref',
   'min-effect',
@@ -103,6 +106,19 @@ const timeoutMinutes = z.string().transform((text, context) => {
   return z.NEVER
 })
 
+/** `auto` is no name; else positions, `GPU-…` ids, UUIDs or PCI addresses, joined by commas. */
+const gpuNames = z.string().transform((text, context): readonly string[] | undefined => {
+  const names = text.split(',').map((name) => name.trim())
+  if (text === 'auto') return undefined
+  if (names.length <= 64 && names.every((name) => /^[0-9A-Za-z][0-9A-Za-z:.-]{0,60}$/.test(name)))
+    return names
+  context.addIssue({
+    code: 'custom',
+    message: 'is neither `auto` nor a list of GPUs; write for instance `0`, `0,1` or `GPU-c586d6b7a3f7a8a5`',
+  })
+  return z.NEVER
+})
+
 /** A path inside the repository, `/`-separated, without `.` and `..` parts. */
 const repositoryPath = z.string().transform((text, context) => {
   const parts = text.split('/').filter((part) => part !== '' && part !== '.')
@@ -148,6 +164,7 @@ const schema = z.object({
   'rocm-image-tag': imageTag.optional(),
   runner: oneOf(['auto', 'live', 'replay']).default('auto'),
   device: oneOf(['auto', 'gpu', 'cpu']).default('auto'),
+  gpu: gpuNames.optional(),
   baseline: oneOf(['auto', 'cached', 'none']).default('auto'),
   'baseline-ref': gitRef.optional(),
   'min-effect': minEffect.default(0.02),
@@ -189,6 +206,7 @@ export function readInputs(raw: RawInputs): ReadInputs {
       ...(value['rocm-image-tag'] !== undefined && { rocmImageTag: value['rocm-image-tag'] }),
       runner: value.runner,
       device: value.device,
+      ...(value.gpu !== undefined && { gpu: value.gpu }),
       baseline: value.baseline,
       ...(value['baseline-ref'] !== undefined && { baselineRef: value['baseline-ref'] }),
       minEffect: value['min-effect'],

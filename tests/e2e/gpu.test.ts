@@ -30,10 +30,11 @@ afterEach(async () => {
   await gpu.dispose()
 })
 
-async function play(act = '', inputs: Readonly<Record<string, string>> = {}) {
+async function play(act = '', inputs: Readonly<Record<string, string>> = {}, patience = '20') {
   await stage.repo.write({ 'bench/gpu.yml': `${config(act)}env_vars: { FAKE_CARD: "${gpu.card}" }\n` })
   await stage.repo.commit(`Act ${act}`)
-  return stage.play(await stage.push(), inputs, { env: { ROCM_BENCH_HOST_ROOT: gpu.root } })
+  const env = { ROCM_BENCH_HOST_ROOT: gpu.root, ROCM_BENCH_IDLE_WAIT_SECONDS: patience }
+  return stage.play(await stage.push(), inputs, { env })
 }
 
 const reasonOf = async (run: Awaited<ReturnType<typeof play>>) =>
@@ -75,7 +76,7 @@ describe('a live GPU', () => {
 
   it('that somebody else uses is contended', async () => {
     await gpu.use(1, 5_000_000_000)
-    const run = await play()
+    const run = await play('', {}, '1')
     expect(run.code).toBe(1)
     expect(run.outputs.saved).toBe('false')
     expect(await reasonOf(run)).toContain('process 1 with 5.0 GB')
@@ -107,5 +108,70 @@ describe('a live GPU', () => {
       { encoding: 'utf8' },
     )
     expect(left).toBe('')
+  })
+})
+
+describe('a GPU on a host with other jobs', () => {
+  it('is measured by one job after the other', async () => {
+    const env = { ROCM_BENCH_HOST_ROOT: gpu.root, ROCM_BENCH_LOCK_DIR: path.join(gpu.root, 'locks') }
+    await stage.repo.write({ 'bench/gpu.yml': `${config('')}env_vars: { FAKE_CARD: "${gpu.card}" }\n` })
+    await stage.repo.commit('Act')
+    const trigger = await stage.push()
+    const runs = await Promise.all(
+      [1, 2].map((runId) => stage.play(trigger, { cache: 'false' }, { env, runId })),
+    )
+    expect(runs.map((run) => run.code)).toEqual([0, 0])
+    for (const run of runs) expect(await reasonOf(run)).not.toContain('contended')
+    const waited = runs.filter((run) =>
+      run.stdout.includes('waiting for GPU c586d6b7a3f7a8a5, partition 0, held by https://'),
+    )
+    expect(waited).toHaveLength(1)
+    expect(runs.every((run) => run.outputs.saved === 'true')).toBe(true)
+    const counts = await Promise.all(
+      runs.map(async (run) => (await reportOf(run)).entries[0]?.measurement?.runs.length),
+    )
+    expect(counts.sort()).toEqual([1, 2])
+  })
+
+  it('that stays held for too long fails the job with who holds it', async () => {
+    const env = {
+      ROCM_BENCH_HOST_ROOT: gpu.root,
+      ROCM_BENCH_LOCK_DIR: path.join(gpu.root, 'locks'),
+      ROCM_BENCH_LOCK_TIMEOUT_SECONDS: '1',
+    }
+    await stage.repo.write({ 'bench/gpu.yml': `${config('')}env_vars: { FAKE_CARD: "${gpu.card}" }\n` })
+    await stage.repo.commit('Act')
+    const trigger = await stage.push()
+    const runs = await Promise.all([71, 72].map((runId) => stage.play(trigger, {}, { env, runId })))
+    const failed = runs.find((run) => run.code === 3)
+    expect(runs.map((run) => run.code).sort()).toEqual([0, 3])
+    expect(failed?.annotations[0]?.message).toMatch(
+      /was held by another job for \d+ s: https:.*runs\/7[12], job bench/,
+    )
+  })
+
+  it('that others use before the trial and leave is waited for', async () => {
+    await gpu.use(4_194_303, 9_000_000_000)
+    setTimeout(() => void gpu.use(4_194_303, 0), 1500)
+    const run = await play()
+    expect(run.code).toBe(0)
+    expect(run.stdout).toContain('process 4194303 with 9.0 GB; waiting for it to become free')
+  })
+
+  it('whose memory is not given back is told of with its owner', async () => {
+    const run = await play('leak')
+    const [entry] = (await reportOf(run)).entries
+    const warning = entry?.warnings.find((each) => each.code === 'device-memory-left')
+    expect(warning?.message).toMatch(
+      /60\.0 GB of GPU GPU-c586d6b7a3f7a8a5 were not given back .* held by process \d+ with/,
+    )
+  })
+
+  it('is taken by its names, and by no other', async () => {
+    expect((await play('', { gpu: 'GPU-c586d6b7a3f7a8a5' })).code).toBe(0)
+    const run = await play('', { gpu: '1' })
+    expect(run.code).toBe(2)
+    expect(run.annotations[0]?.message).toContain('`1` names none of the 1 GPUs that this job may use')
+    expect(run.annotations[0]?.message).toContain('0 (GPU-c586d6b7a3f7a8a5')
   })
 })

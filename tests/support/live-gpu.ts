@@ -1,6 +1,6 @@
 /** An AMD GPU made of files, which workloads bring to life by what they write: for stories on a device. */
 
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 
@@ -51,7 +51,6 @@ export const createLiveGpu = async (): Promise<LiveGpu> => {
   const topology = 'sys/class/kfd/kfd/topology/nodes'
   await put({
     ...sensors(device),
-    ...sensors('sys/class/drm/renderD128/device'),
     'dev/kfd': '',
     'dev/dri/renderD128': '',
     'proc/cpuinfo': await readFile(new URL('../fixtures/amd/cpu/cpuinfo_x86.txt', import.meta.url), 'utf8'),
@@ -61,10 +60,13 @@ export const createLiveGpu = async (): Promise<LiveGpu> => {
     [`${topology}/0/properties`]: 'cpu_cores_count 96\nsimd_count 0',
     [`${topology}/0/gpu_id`]: 0,
     [`${topology}/1/properties`]:
-      'simd_count 1216\nsimd_per_cu 4\nnum_xcc 8\ngfx_target_version 90402\ndevice_id 29857\nlocation_id 1280\ndomain 0\ndrm_render_minor 128\nunique_id 14233270777816086949\nmax_engine_clk_fcompute 2100',
+      'simd_count 1216\nsimd_per_cu 4\nnum_xcc 8\ngfx_target_version 90402\ndevice_id 29857\nlocation_id 1280\ndomain 0\ndrm_render_minor 128\nunique_id 14233299756569307301\nmax_engine_clk_fcompute 2100',
     [`${topology}/1/mem_banks/0/properties`]: 'heap_type 1\nsize_in_bytes 206141652992',
     [`${topology}/1/gpu_id`]: GPU_ID,
   })
+  // As on a real host, where both names lead to the device's one folder.
+  await mkdir(path.join(root, 'sys/class/drm/renderD128'), { recursive: true })
+  await symlink('../card1/device', path.join(root, 'sys/class/drm/renderD128/device'))
   const dispose = () => rm(root, { recursive: true, force: true })
   return {
     root,

@@ -38,6 +38,8 @@ export type GpuFacts = {
   readonly driverVersion?: string | undefined
   readonly rocmVersion?: string | undefined
   readonly renderMinor?: number | undefined
+  /** The kernel's own number of the GPU, by which it lists its processes; may change between boots. */
+  readonly kfdId?: number | undefined
   /** Position in ROCr's own list, which is what ROCR_VISIBLE_DEVICES counts. Only the kernel tells it. */
   readonly rocrIndex?: number | undefined
   /** ROCr's own name of the GPU, `GPU-<16 hex>`. ROCr has none for many Radeons, even if amd-smi knows an id. */
