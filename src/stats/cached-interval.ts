@@ -1,6 +1,7 @@
 /** Interval of a change between two groups of processes measured at different times; knows no metric. */
 
-import jstat from 'jstat'
+import { tQuantile } from './distributions.ts'
+import type { LogInterval } from './log-interval.ts'
 import { mean, sampleVariance } from './summary.ts'
 
 /** Standard deviation between processes that is assumed when neither side shows one. */
@@ -11,35 +12,22 @@ const FLOOR_SD = 0.001
 
 const CONFIDENCE = 0.95
 
-/** An interval on the difference of means of natural logarithms: head minus base. */
-export type LogInterval = {
-  /** `mean(head) - mean(base)`. */
-  readonly center: number
-  readonly lo: number
-  readonly hi: number
-  readonly half: number
-  /** Coverage, 0 to 1. */
-  readonly confidence: number
-  /** Whether the noise between processes was assumed, because each side has one process only. */
-  readonly assumedNoise: boolean
-}
-
-/** Quantile of Student's t distribution; `degreesOfFreedom` need not be whole. */
-export function tQuantile(probability: number, degreesOfFreedom: number): number {
-  return jstat.studentt.inv(probability, degreesOfFreedom)
-}
+/** An interval, and whether the noise between processes was assumed because each side has one process only. */
+export type CachedInterval = LogInterval & { readonly assumedNoise: boolean }
 
 /**
  * The cached-baseline procedure of docs/statistics.md. `base` and `head` hold one logarithm for each process;
  * `environmentSd` is the standard deviation, in log units, that another session on this kind of machine adds.
- * The error of the means is Welch's (Biometrika 34, 1947) with Satterthwaite's degrees of freedom; what a
- * session adds is invisible within one, so it is joined in as a normal term. Throws RangeError for an empty side.
+ * With several processes on both sides the error is Student's pooled one, since both run one program on one kind of
+ * machine, but never less than Welch's (Biometrika 34, 1947), which asks for no equal noise; with several on one
+ * side that side lends its variance. What a session adds is invisible within one, so it is joined in as a normal
+ * term. Throws RangeError for an empty side.
  */
 export function cachedInterval(
   base: readonly number[],
   head: readonly number[],
   environmentSd: number,
-): LogInterval {
+): CachedInterval {
   if (base.length === 0 || head.length === 0) throw new RangeError('each side needs at least one process')
   const center = mean(head) - mean(base)
   const { variance, degreesOfFreedom, assumedNoise } = errorOfDifference(base, head)
@@ -55,20 +43,13 @@ function errorOfDifference(
 ): { readonly variance: number; readonly degreesOfFreedom: number; readonly assumedNoise: boolean } {
   const [na, nb] = [base.length, head.length]
   if (na === 1 && nb === 1) return { variance: 2 * ASSUMED_SD ** 2, degreesOfFreedom: 2, assumedNoise: true }
-  if (na === 1 || nb === 1) {
-    const known = na === 1 ? head : base
-    return {
-      variance: floored(sampleVariance(known)) * (1 / na + 1 / nb),
-      degreesOfFreedom: known.length - 1,
-      assumedNoise: false,
-    }
-  }
-  const [a, b] = [floored(sampleVariance(base)) / na, floored(sampleVariance(head)) / nb]
-  return {
-    variance: a + b,
-    degreesOfFreedom: (a + b) ** 2 / (a ** 2 / (na - 1) + b ** 2 / (nb - 1)),
-    assumedNoise: false,
-  }
+  const degreesOfFreedom = na + nb - 2
+  const squares = (side: readonly number[]) =>
+    side.length === 1 ? 0 : sampleVariance(side) * (side.length - 1)
+  const pooled = floored((squares(base) + squares(head)) / degreesOfFreedom) * (1 / na + 1 / nb)
+  if (na === 1 || nb === 1) return { variance: pooled, degreesOfFreedom, assumedNoise: false }
+  const welch = floored(sampleVariance(base)) / na + floored(sampleVariance(head)) / nb
+  return { variance: Math.max(pooled, welch), degreesOfFreedom, assumedNoise: false }
 }
 
 function floored(variance: number): number {
