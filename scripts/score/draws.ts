@@ -1,6 +1,7 @@
 /** Draws comparisons of the same code from the sets of repeated runs, one list for each design. */
 
 import { type Random, randomIndex, seededRandom, shuffled } from '../../src/stats/random.ts'
+import { sampleVariance, trimmedMean } from '../../src/stats/summary.ts'
 import type { NoiseSet, SetPair } from './noise.ts'
 
 export const DESIGNS = [
@@ -21,6 +22,8 @@ export type Draw = {
   readonly design: Design
   readonly base: readonly (readonly number[])[]
   readonly head: readonly (readonly number[])[]
+  /** Standard deviation of the difference of two runs, from all runs of the set: what nobody knows beforehand. */
+  readonly trueSd: number
   /** Whether the samples are to be taken as throughputs: a quarter of the draws. */
   readonly throughput: boolean
 }
@@ -37,10 +40,12 @@ export function drawDesign(
   return sets.flatMap((set, index) => {
     const random = seededRandom(seed * 1_000_003 + index * 101 + DESIGNS.indexOf(design))
     if (set.runs.length < runsOf(design)) return []
+    const trueSd = differenceSd(set.runs)
     return Array.from({ length: perSet }, () => ({
       set: set.id,
       amd: set.amd,
       design,
+      trueSd,
       ...sides(set.runs, design, random),
       throughput: random() < 0.25,
     }))
@@ -57,12 +62,17 @@ export function drawPairs(pairs: readonly SetPair[], perPair: number, seed: numb
         set: `${pair.base.id} ${pair.head.id}`,
         amd: base.amd,
         design: 'other machine' as const,
+        trueSd: differenceSd(base.runs),
         base: shuffled(random, base.runs).slice(0, 5),
         head: shuffled(random, head.runs).slice(0, 5),
         throughput: random() < 0.25,
       }
     })
   })
+}
+
+function differenceSd(runs: readonly (readonly number[])[]): number {
+  return Math.sqrt(2 * sampleVariance(runs.map((run) => Math.log(trimmedMean(run, 0.2)))))
 }
 
 function runsOf(design: (typeof DESIGNS)[number]): number {

@@ -4,6 +4,7 @@ import { mean } from '../../src/stats/summary.ts'
 import type { Decider } from './decider.ts'
 import { DESIGNS, type Draw, drawDesign, drawPairs } from './draws.ts'
 import type { Noise } from './noise.ts'
+import { oracle } from './oracle.ts'
 import { ours } from './ours.ts'
 import { peers } from './peers.ts'
 import { recommended } from './recommended.ts'
@@ -34,7 +35,18 @@ export type Score = {
   }
   /** Reports of ten comparisons with at least one false alarm, in per cent, from ours in the adaptive design. */
   readonly reportAlarmPct: number
+  /** Sets in which ours finds fewer than nine of ten slowdowns of 2 % by adaptive rounds, noisiest last. */
+  readonly hard: readonly HardSet[]
   readonly real: readonly { readonly changePct: number; readonly shares: Shares }[]
+}
+
+export type HardSet = {
+  readonly set: string
+  /** Standard deviation of the difference of two runs, in per cent. */
+  readonly sdPct: number
+  /** Slowdowns of 2 % and 3 % found, in per cent, by ours and by the oracle. */
+  readonly ours: readonly [number, number]
+  readonly oracle: readonly [number, number]
 }
 
 /** `perSet` draws for ours and where it started from; the peers, whose alarms are not rare, make do with fewer. */
@@ -54,6 +66,7 @@ export function scoreAll(noise: Noise, perSet: number, perSetPeers: number, seed
   const [many, few] = [drawn(perSet), drawn(perSetPeers)]
   const rows = [
     ...(perSetPeers === 0 ? [] : peers.map((decider) => scored(decider, few, false))),
+    scored(oracle, many, false),
     scored(recommended, many, true),
     scored(ours, many, true),
   ]
@@ -71,6 +84,7 @@ export function scoreAll(noise: Noise, perSet: number, perSetPeers: number, seed
       passes: [0, 1, 2, 3, 4].map((slowdown) => ({ slowdown, pct: releasePasses(paired, slowdown) })),
     },
     reportAlarmPct: 100 * (1 - (1 - alarms / 100) ** 10),
+    hard: hardSets(many.get('adaptive') ?? []),
     real: realChanges(noise, Math.max(perSet, 1), seed),
   }
 }
@@ -85,6 +99,19 @@ function scored(decider: Decider, drawn: ReadonlyMap<string, readonly Draw[]>, d
     }
   })
   return { name: decider.name, detailed, cells }
+}
+
+function hardSets(draws: readonly Draw[]): readonly HardSet[] {
+  return [...Map.groupBy(draws, (draw) => draw.set)]
+    .map(([set, own]) => {
+      const found = (decider: Decider) => {
+        const counted = tally(decider, own)
+        return [counted?.get(2)?.regression ?? 0, counted?.get(3)?.regression ?? 0] as const
+      }
+      return { set, sdPct: 100 * (own[0]?.trueSd ?? 0), ours: found(ours), oracle: found(oracle) }
+    })
+    .filter((hard) => hard.ours[0] < 90)
+    .sort((a, b) => a.sdPct - b.sdPct)
 }
 
 /** What ours says of versions that really differ: rounds drawn at random from the two sets' runs. */
