@@ -1,9 +1,11 @@
 /** What a benchmark's own repeated runs say of the min-effect and the rounds that suit it; runs nothing. */
 
+import { lookLevel } from '../stats/look-level.ts'
+import { pairedInterval, STEP_TIME_PRIOR } from '../stats/paired-interval.ts'
 import { type Random, randomIndex, seededRandom } from '../stats/random.ts'
 import { mean, sampleVariance } from '../stats/summary.ts'
 import { percentOf } from './comparison.ts'
-import { type JudgedRounds, judgePaired } from './paired.ts'
+import { type JudgedVerdict, judgeRounds } from './rule.ts'
 
 /** How the paired procedure does with one min-effect on this benchmark's noise. */
 export type Performance = {
@@ -45,7 +47,7 @@ const USUAL = [0.005, 0.01, 0.015, 0.02, 0.03, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3,
 const WANTED = { found: 90, cleared: 90, falseAlarms: 0.5 }
 
 /** Comparisons that are drawn for each number. */
-const DRAWS = 2000
+const DRAWS = 1000
 
 /**
  * Draws comparisons of the same code from its own stored runs and judges them as paired rounds are judged.
@@ -137,15 +139,16 @@ function rounds(
   minEffect: number,
   maxRounds: number,
   random: Random,
-): { readonly verdict: JudgedRounds['verdict']; readonly rounds: number } {
+): { readonly verdict: JudgedVerdict; readonly rounds: number } {
   const [base, head]: [number[], number[]] = [[], []]
+  const level = lookLevel(maxRounds)
   const draw = () => noise[randomIndex(random, noise.length)] ?? 0
   for (;;) {
     base.push(draw())
     head.push(draw() + shift)
-    if (base.length < 3) continue
-    const look = { minRounds: 3, maxRounds }
-    const { verdict } = judgePaired(base, head, { better: 'lower', minEffect, timed: true }, look)
+    const interval = pairedInterval(base, head, level, STEP_TIME_PRIOR)
+    if (interval === undefined) continue
+    const verdict = judgeRounds(interval, interval.error, base.length, minEffect)
     if (verdict !== 'inconclusive' || base.length >= maxRounds) return { verdict, rounds: base.length }
   }
 }

@@ -147,10 +147,17 @@ function needsOf(error: RoundError, rounds: number, level: number, minEffect: nu
   }
 }
 
-function roundsFor(error: RoundError, rounds: number, level: number, half: number): number | undefined {
-  for (let more = rounds; more <= MANY_ROUNDS; more++)
-    if (projectedHalf(error, rounds, more, level) <= half) return more
-  return undefined
+/** The fewest rounds from `seen` on with such a half width, which only falls; undefined when too many. */
+function roundsFor(error: RoundError, seen: number, level: number, half: number): number | undefined {
+  const enough = (rounds: number) => projectedHalf(error, seen, rounds, level) <= half
+  if (!enough(MANY_ROUNDS)) return undefined
+  let [below, at] = [seen - 1, MANY_ROUNDS]
+  while (at - below > 1) {
+    const middle = Math.floor((below + at) / 2)
+    if (enough(middle)) at = middle
+    else below = middle
+  }
+  return at
 }
 
 /** Half width that `rounds` will have if the noise stays as the `seen` rounds show it. */
