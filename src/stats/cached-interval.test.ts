@@ -41,16 +41,19 @@ describe('cachedInterval', () => {
     expect(cachedInterval([0.02], base, 0).half).toBeCloseTo(interval.half, 12)
   })
 
-  it('several against several: pooled, and never less than Welch', () => {
+  it('several against several: the narrower of Welch and of pooled degrees', () => {
     const [base, head] = [
       [0, 0.01, 0.02],
       [0.03, 0.034],
     ]
-    // Written out: the base's sum of squares is 0.0002, the head's 0.000008; three degrees of freedom.
-    const pooled = (0.000208 / 3) * (1 / 3 + 1 / 2)
-    const welch = 0.0001 / 3 + 0.000008 / 2
-    expect(pooled).toBeGreaterThan(welch)
-    expect(cachedInterval(base, head, 0).half).toBeCloseTo(3.182446 * Math.sqrt(pooled), 8)
+    // Welch: the error is nearly the base's alone, with its two degrees.
+    const [a, b] = [sampleVariance(base) / 3, sampleVariance(head) / 2]
+    const welch = (a + b) ** 2 / (a ** 2 / 2 + b ** 2 / 1)
+    expect(cachedInterval(base, head, 0).half).toBeCloseTo(tQuantile(0.975, welch) * Math.sqrt(a + b), 12)
+    expect(cachedInterval([0, 0.01, 0.02, 0.01], [0.03], 0).half).toBeCloseTo(
+      3.182446 * Math.sqrt((0.0002 / 3) * (1 / 4 + 1)),
+      8,
+    )
     const noisyHead = [0, 0.02, 0.04]
     const steady = [0.01, 0.012, 0.014, 0.012, 0.01, 0.014]
     const unequal = 0.0004 / 3 + sampleVariance(steady) / 6

@@ -18,10 +18,10 @@ export type CachedInterval = LogInterval & { readonly assumedNoise: boolean }
 /**
  * The cached-baseline procedure of docs/statistics.md. `base` and `head` hold one logarithm for each process;
  * `environmentSd` is the standard deviation, in log units, that another session on this kind of machine adds.
- * With several processes on both sides the error is Student's pooled one, since both run one program on one kind of
- * machine, but never less than Welch's (Biometrika 34, 1947), which asks for no equal noise; with several on one
- * side that side lends its variance. What a session adds is invisible within one, so it is joined in as a normal
- * term. Throws RangeError for an empty side.
+ * With several processes on both sides the half width is the narrower of Welch's (Biometrika 34, 1947), whose degrees
+ * are few when one side dominates, and Student's with all degrees and the larger of the pooled error and Welch's:
+ * both sides run one program on one kind of machine. With several on one side that side lends its variance. What a
+ * session adds is invisible within one, so it is joined in as a normal term. Throws RangeError for an empty side.
  */
 export function cachedInterval(
   base: readonly number[],
@@ -30,26 +30,25 @@ export function cachedInterval(
 ): CachedInterval {
   if (base.length === 0 || head.length === 0) throw new RangeError('each side needs at least one process')
   const center = mean(head) - mean(base)
-  const { variance, degreesOfFreedom, assumedNoise } = errorOfDifference(base, head)
-  const sampling = tQuantile((1 + CONFIDENCE) / 2, degreesOfFreedom) ** 2 * variance
   const session = 1.96 ** 2 * 2 * environmentSd ** 2
-  const half = Math.sqrt(sampling + session)
+  const half = Math.sqrt(samplingHalf(base, head) ** 2 + session)
+  const assumedNoise = base.length + head.length === 2
   return { center, lo: center - half, hi: center + half, half, confidence: CONFIDENCE, assumedNoise }
 }
 
-function errorOfDifference(
-  base: readonly number[],
-  head: readonly number[],
-): { readonly variance: number; readonly degreesOfFreedom: number; readonly assumedNoise: boolean } {
+/** Half width of what the processes themselves show. */
+function samplingHalf(base: readonly number[], head: readonly number[]): number {
   const [na, nb] = [base.length, head.length]
-  if (na === 1 && nb === 1) return { variance: 2 * ASSUMED_SD ** 2, degreesOfFreedom: 2, assumedNoise: true }
-  const degreesOfFreedom = na + nb - 2
+  const t = (degreesOfFreedom: number) => tQuantile((1 + CONFIDENCE) / 2, degreesOfFreedom)
+  if (na === 1 && nb === 1) return t(2) * Math.sqrt(2) * ASSUMED_SD
+  const degrees = na + nb - 2
   const squares = (side: readonly number[]) =>
     side.length === 1 ? 0 : sampleVariance(side) * (side.length - 1)
-  const pooled = floored((squares(base) + squares(head)) / degreesOfFreedom) * (1 / na + 1 / nb)
-  if (na === 1 || nb === 1) return { variance: pooled, degreesOfFreedom, assumedNoise: false }
-  const welch = floored(sampleVariance(base)) / na + floored(sampleVariance(head)) / nb
-  return { variance: Math.max(pooled, welch), degreesOfFreedom, assumedNoise: false }
+  const pooled = floored((squares(base) + squares(head)) / degrees) * (1 / na + 1 / nb)
+  if (na === 1 || nb === 1) return t(degrees) * Math.sqrt(pooled)
+  const [a, b] = [floored(sampleVariance(base)) / na, floored(sampleVariance(head)) / nb]
+  const satterthwaite = (a + b) ** 2 / (a ** 2 / (na - 1) + b ** 2 / (nb - 1))
+  return Math.min(t(satterthwaite) * Math.sqrt(a + b), t(degrees) * Math.sqrt(Math.max(pooled, a + b)))
 }
 
 function floored(variance: number): number {
