@@ -16,9 +16,9 @@ import {
   IMPLAUSIBLE_REASON,
   implausible,
   type JudgedVerdict,
+  judge,
   judgeRounds,
   NOISY_ROUNDS,
-  tooFewForNoise,
   worse,
 } from './rule.ts'
 import { shapeOf, shapeWarnings } from './shape.ts'
@@ -109,7 +109,7 @@ export function judgePaired(
     }
   const verdict = judgeRounds(worse(interval, better), interval.error, base.length, minEffect)
   if (verdict !== 'inconclusive') return { verdict, center, interval, reasons: [] }
-  const cautious = tooFewForNoise(interval.error, base.length, minEffect)
+  const cautious = judge(worse(interval, better), minEffect) !== 'inconclusive'
   return {
     verdict,
     center,
