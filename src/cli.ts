@@ -88,6 +88,11 @@ async function judgeCommand(options: ReturnType<typeof readOptions<typeof JUDGE_
     return EXIT.ok
   }
   const explain = options.explain ?? false
+  // Who reads the first answers only, as `head` does, has had enough.
+  process.stdout.once('error', (fault: NodeJS.ErrnoException) => {
+    if (fault.code !== 'EPIPE') throw fault
+    process.exit(EXIT.ok)
+  })
   let code: number = EXIT.ok
   const lines = options.batch ? createInterface({ input: process.stdin }) : [await text(process.stdin)]
   for await (const line of lines) {

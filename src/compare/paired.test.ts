@@ -34,7 +34,7 @@ describe('comparePaired', () => {
       baseRuns: 3,
     })
     expect(first?.change?.changePct).toBeLessThan(-4)
-    expect(first?.change?.confidence).toBeCloseTo(1 - 0.0328, 10)
+    expect(first?.change?.confidence).toBeCloseTo(1 - 0.023307, 6)
     expect(second).toMatchObject({ metric: 'step_time_ms', gating: false })
     expect(second?.change?.changePct).toBeGreaterThan(4)
   })

@@ -39,8 +39,14 @@ const LEVELS = [
   ],
 ] as const
 
-/** Error that all looks of one comparison may spend together, unless said otherwise. */
-export const FAMILY_ALPHA = 0.1
+/**
+ * Error that all looks of one comparison may spend together. Between the 5 %, at which noisy benchmarks stay
+ * inconclusive for long, and the 10 %, at which false alarms come near one in a thousand (docs/statistics.md).
+ */
+const FAMILY_ALPHA = 0.075
+
+/** Error of a single look, and the most that one of several may spend. */
+const LOOK_ALPHA = 0.05
 
 /** Gating comparisons of one report that may share the error of a report without a correction. */
 const UNCORRECTED = 10
@@ -52,9 +58,9 @@ const UNCORRECTED = 10
  * Never above 0.05, so the interval of any look is by itself one of 95 % at least.
  */
 export function lookLevel(maxRounds: number | undefined, comparisons = 1): number {
-  const alpha = FAMILY_ALPHA * Math.min(1, UNCORRECTED / comparisons)
-  const once = alpha / 2
-  return maxRounds === undefined ? once : Math.min(once, tableLevel(maxRounds, alpha))
+  const share = Math.min(1, UNCORRECTED / comparisons)
+  const once = LOOK_ALPHA * share
+  return maxRounds === undefined ? once : Math.min(once, tableLevel(maxRounds, FAMILY_ALPHA * share))
 }
 
 /** Log-log interpolation between the table's rows and columns; beyond its ends the last slope goes on. */
