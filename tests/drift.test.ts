@@ -142,6 +142,10 @@ describe('docs/troubleshooting.md', () => {
             'pull-request',
             'merge-group',
             'too-large',
+            'too-small',
+            'not-proven',
+            'max-rounds',
+            'head-base',
           ].includes(code),
       ),
   )

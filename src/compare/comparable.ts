@@ -12,6 +12,9 @@ const DAY_MS = 86_400_000
 /** Sessions after which their own spread replaces the assumed one. */
 const ENOUGH_SESSIONS = 8
 
+/** Standard deviation between sessions, in log units: the same chip within a week (docs/statistics.md). */
+export const SAME_CHIP_SD = 0.003
+
 /** Trials that may be judged, each with the run it belongs to. */
 export function judgeable(measurement: Measurement): readonly { readonly run: Run; readonly trial: Trial }[] {
   return measurement.runs
@@ -51,7 +54,7 @@ export function sessionNoise(
   if (!sameChip(base, head)) return { sd: 0.01, why: 'the baseline was measured on another chip or host' }
   const days = daysBetween(base, head)
   if (days >= 7) return { sd: 0.007, why: `the baseline is ${Math.floor(days)} days old` }
-  return { sd: 0.003, why: 'the baseline was measured on the same chip within a week' }
+  return { sd: SAME_CHIP_SD, why: 'the baseline was measured on the same chip within a week' }
 }
 
 function learntNoise(base: Measurement, yOf: (trial: Trial) => number): SessionNoise | undefined {

@@ -2,9 +2,10 @@
 
 import { METRICS } from '../measure/metrics.ts'
 import type { Measurement } from '../measure/result.ts'
-import { compareCached, gatingMetric, metricOf } from './cached.ts'
+import { compareCached } from './cached.ts'
 import { environmentObstacle, headDoubt, judgeable, MIN_STEPS } from './comparable.ts'
 import type { Comparison, Verdict } from './comparison.ts'
+import { gatingMetric, metricOf } from './values.ts'
 import { entryVerdict } from './verdict.ts'
 
 export type Judged = {
