@@ -77,6 +77,7 @@ export async function measureRun(
       run_url: plan.trigger.runUrl,
       started_at: startedAt,
       runner_kind: executor.kind,
+      ...placeOf(facts),
       warnings: all.map((warning) => warningText(warning).slice(0, 2000)).slice(0, 100),
       trials: [trial],
     })
@@ -90,6 +91,15 @@ export async function measureRun(
       failure: { ...scrub({ code, message, hint, logTail }), logs },
       warnings: scrub([...seen, ...thrown.warnings]),
     }
+  }
+}
+
+/** Which of the machines of one environment it was: two chips of one product differ by up to ten percent. */
+function placeOf({ environment }: DeviceFacts): Pick<Run, 'chip' | 'runner_name'> {
+  const { chip, runner_name } = environment.context
+  return {
+    ...(typeof chip === 'string' && { chip }),
+    ...(typeof runner_name === 'string' && { runner_name }),
   }
 }
 

@@ -46,8 +46,14 @@ export function sessionNoise(
   head: Measurement,
   yOf: (trial: Trial) => number,
 ): SessionNoise {
+  const assumed = assumedNoise(base, head)
   const learnt = learntNoise(base, yOf)
-  if (learnt !== undefined) return learnt
+  if (learnt === undefined) return assumed
+  // What one chip showed from night to night says nothing of another, nor of last year.
+  return assumed.sd > SAME_CHIP_SD && assumed.sd > learnt.sd ? assumed : learnt
+}
+
+function assumedNoise(base: Measurement, head: Measurement): SessionNoise {
   const unknown = unknownParts(base.environment.comparable)
   if (unknown.length > 0)
     return { sd: 0.01, why: `the environment is not known in full (${unknown.join(', ')})` }
@@ -67,11 +73,15 @@ function learntNoise(base: Measurement, yOf: (trial: Trial) => number): SessionN
   }
 }
 
-/** On a CPU no chip is known, so the runner's name stands for the host. */
+/** Whether every run that counts was made on one chip. On a CPU none is known, so the runner stands for the host. */
 function sameChip(base: Measurement, head: Measurement): boolean {
-  const part = (parts: EnvironmentParts) => parts.chip ?? parts.runner_name
-  const chip = part(base.environment.context)
-  return chip !== undefined && chip === part(head.environment.context)
+  const chips = [base, head].flatMap((measurement) =>
+    judgeable(measurement).map(({ run }) => {
+      const { chip, runner_name } = measurement.environment.context
+      return run.chip ?? run.runner_name ?? chip ?? runner_name
+    }),
+  )
+  return !chips.includes(undefined) && new Set(chips).size === 1
 }
 
 function unknownParts(parts: EnvironmentParts): readonly string[] {

@@ -66,6 +66,8 @@ export const runSchema = z.strictObject({
   run_url: z.string().max(2000),
   started_at: z.iso.datetime(),
   runner_kind: z.enum(['live', 'fake']),
+  chip: z.string().max(100).optional(),
+  runner_name: z.string().max(500).optional(),
   warnings: z.array(z.string().max(2000)).max(100),
   trials: z.array(trialSchema).min(1).max(100),
 })
@@ -98,6 +100,10 @@ export type Run = {
   /** ISO 8601, UTC. */
   readonly started_at: string
   readonly runner_kind: 'live' | 'fake'
+  /** Identity of the silicon, as in the environment's context: an entry may hold runs of several chips. */
+  readonly chip?: string | undefined
+  /** Name of the runner that measured it. */
+  readonly runner_name?: string | undefined
   readonly warnings: readonly string[]
   readonly trials: readonly Trial[]
 }
