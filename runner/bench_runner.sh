@@ -32,6 +32,7 @@ GPU_IDS=${GPU_IDS:-}
 LAUNCHER=${LAUNCHER:-python3}
 TIMEOUT_SECONDS=${TIMEOUT_SECONDS:-1800}
 KILL_GRACE_SECONDS=${KILL_GRACE_SECONDS:-10}
+TELEMETRY=${TELEMETRY:-on}
 
 [[ -n $WORKLOAD ]] || fail 'WORKLOAD is not set; give the path of the workload script'
 [[ -f $WORKLOAD ]] || fail "WORKLOAD names no file: '$WORKLOAD'"
@@ -47,6 +48,10 @@ profile=${PROFILE:-off}
 case $profile in
   off | torch | rocprofv3) ;;
   *) fail "PROFILE must be 'off', 'torch' or 'rocprofv3', but is '$profile'" ;;
+esac
+case $TELEMETRY in
+  on | off) ;;
+  *) fail "TELEMETRY must be 'on' or 'off', but is '$TELEMETRY'" ;;
 esac
 launcher=()
 IFS=$' \t\n' read -r -d '' -a launcher <<<"$LAUNCHER" || true
@@ -84,10 +89,12 @@ workload_environment=(
   PYTHONUNBUFFERED=1
   PYTHONDONTWRITEBYTECODE=1
 )
-own_variables=(WORKLOAD OUT_DIR STEPS WARMUP_STEPS CONFIG_JSON GPU_IDS PROFILE LAUNCHER TIMEOUT_SECONDS
+own_variables=(WORKLOAD OUT_DIR STEPS WARMUP_STEPS CONFIG_JSON GPU_IDS PROFILE LAUNCHER TELEMETRY TIMEOUT_SECONDS
   KILL_GRACE_SECONDS BENCH_SYSFS_ROOT BENCH_PROFILE_DIR)
+nvidia=
 nvidia_uuid='^GPU-[0-9a-fA-F]{8}-([0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}(,|$)'
 if [[ $GPU_IDS =~ $nvidia_uuid ]]; then
+  nvidia=1
   workload_environment+=("CUDA_VISIBLE_DEVICES=$GPU_IDS")
 elif [[ -n $GPU_IDS ]]; then
   # ROCr counts before HIP does: a list that HIP reads, left in place, would count again among the pinned ones.
@@ -103,7 +110,7 @@ find_profiler() {
   [[ $profile != off ]] || return
   mkdir -p "$folder" || fail "OUT_DIR cannot be written: '$OUT_DIR'" 74
   workload_environment+=("BENCH_PROFILE_DIR=$folder")
-  if [[ $profile == rocprofv3 && -n $GPU_IDS && ! $GPU_IDS =~ $nvidia_uuid ]]; then
+  if [[ $profile == rocprofv3 && -n $GPU_IDS && -z $nvidia ]]; then
     # ROCm's packages do not put it on the PATH.
     found=$(type -P rocprofv3 || type -P "${ROCM_PATH:-/opt/rocm}/bin/rocprofv3") || found=
   fi
@@ -179,13 +186,13 @@ address_of() {
 
 sysfs=${BENCH_SYSFS_ROOT:-/sys}
 
-# Fills `rocr_addresses` with the PCI address of each GPU in ROCr's order, which is the order of the kernel's
+# Fills `rocr_addresses` with the PCI address and `kfd_ids` with the kernel's id of each GPU in ROCr's order, which is the order of the kernel's
 # topology and not that of the bus. Like ROCr it leaves out GPUs whose render node was not passed in.
 read_topology() {
   local folder=$sysfs/class/kfd/kfd/topology/nodes dri=/dev/dri index=0 key number
   local simds minor domain location
   [[ $sysfs == /sys ]] || dri=$sysfs/dev/dri
-  rocr_addresses=()
+  rocr_addresses=() kfd_ids=()
   for (( ; ; index++)); do
     [[ -d $folder/$index ]] || return
     simds=0 minor=0 domain=0 location=0
@@ -203,7 +210,8 @@ read_topology() {
     # A partition's number stands in the function bits; the card that has the sensors is function 0.
     printf -v address '%04x:%02x:%02x.0' "$domain" $((location >> 8 & 255)) $((location >> 3 & 31))
     address_of_minor "$minor"
-    rocr_addresses+=("$address")
+    number_of "$folder/$index/gpu_id"
+    rocr_addresses+=("$address") kfd_ids+=("$value")
   done
 }
 
@@ -218,7 +226,7 @@ address_of_minor() {
 # several cards, all of them are listed with a 0: the reader then knows that no row is proven to be ours.
 find_cards() {
   local device id index found all=() addresses=() names=() pinned=()
-  cards=()
+  cards=() rocr_addresses=() kfd_ids=()
   for device in "$sysfs"/class/drm/card*/device; do
     # Connectors stand beside the cards, as card0-DP-1.
     [[ $device =~ /card[0-9]+/device$ ]] || continue
@@ -229,11 +237,11 @@ find_cards() {
     all+=("$device") addresses+=("${address:-unknown}") names+=("GPU-$value")
   done
   ((${#all[@]} > 0)) || return
+  read_topology
   if ((${#all[@]} == 1)); then
     cards=("${addresses[0]} 1 ${all[0]}")
     return
   fi
-  read_topology
   local sure=1
   for id in ${GPU_IDS//,/ }; do
     found=
@@ -256,29 +264,155 @@ find_cards() {
   done
 }
 
-# One line for each card; an unreadable value stays empty. Builtins only: nothing is forked.
-sample() {
-  local card address pinned device busy vram gtt power file value micros
-  read_clock
+# Finds once for each card where its sensors are: hwmon's numbers differ from host to host.
+find_sensors() {
+  local card device file index
+  power_files=() clock_files=() memory_clock_files=() hotspot_files=() memory_heat_files=() process_files=()
   for card in "${cards[@]}"; do
-    address=${card%% *}
-    device=${card#* }
-    pinned=${device%% *}
-    device=${device#* }
+    device=${card#* * }
+    power_files+=("$(first_readable "$device"/hwmon/hwmon*/power1_average "$device"/hwmon/hwmon*/power1_input)")
+    clock_files+=("$(labelled "$device" freq sclk)")
+    memory_clock_files+=("$(labelled "$device" freq mclk)")
+    hotspot_files+=("$(labelled "$device" temp junction)")
+    memory_heat_files+=("$(labelled "$device" temp mem)")
+    file=
+    for index in "${!rocr_addresses[@]}"; do
+      # The partitions of a card share its address, and a neighbour in any of them is one.
+      [[ ${rocr_addresses[index]} != "${card%% *}" || -z ${kfd_ids[index]} ]] || file+=" vram_${kfd_ids[index]}"
+    done
+    process_files+=("$file")
+  done
+}
+
+first_readable() {
+  local file
+  for file in "$@"; do
+    number_of "$file"
+    [[ -z $value ]] || { printf %s "$file" && return; }
+  done
+}
+
+# Prints the path of the sensor of a kind that carries this label.
+labelled() {
+  local file
+  for file in "$1"/hwmon/hwmon*/"$2"*_label; do
+    line_of "$file"
+    [[ $value != "$3" ]] || { printf %s "${file%_label}_input" && return; }
+  done
+}
+
+# Host process ids stand in the kernel's list; they are ours to look up only outside of a container.
+host_processes=
+[[ $(readlink /proc/self/ns/pid 2>/dev/null) != 'pid:[4026531836]' ]] || host_processes=1
+
+# Whether a living process belongs to the trial: by its group, its session, or the trial's name in its environment.
+is_ours() {
+  local line='' group session
+  [[ -n $workload ]] || return
+  [[ ! -r /proc/$1/stat ]] || IFS= read -r line <"/proc/$1/stat" || line=
+  line=${line##*) }
+  line=${line#* * }
+  group=${line%% *}
+  line=${line#* }
+  session=${line%% *}
+  [[ $group == "$workload" || $session == "$workload" ]] ||
+    grep -qsF -- "BENCH_EVENTS=$OUT_DIR/events.jsonl" "/proc/$1/environ"
+}
+
+# Sets `users` to the processes with memory on a card, as `id=bytes` with a mark: `o` of this trial, `f` of somebody
+# else, `u` when that cannot be told here.
+find_users() {
+  local file id mark
+  users=
+  [[ -n $1 ]] || return
+  for id in "$sysfs"/class/kfd/kfd/proc/[0-9]*; do
+    for file in $1; do
+      number_of "$id/$file"
+      ((${value:-0} > 0)) || continue
+      mark=u
+      [[ -z $host_processes ]] || { mark=f && is_ours "${id##*/}" && mark=o; }
+      users+="${users:+ }${id##*/}=$value$mark"
+    done
+  done
+}
+
+# One line for each card; a value that cannot be read stays empty. One program is started, for the binary table.
+sample() {
+  local index card device busy vram gtt power clock memory_clock hotspot memory_heat metrics value micros users
+  local row
+  total_vram=0
+  read_clock
+  printf -v row '%d.%06d' $((micros / 1000000)) $((micros % 1000000))
+  for index in "${!cards[@]}"; do
+    card=${cards[index]}
+    device=${card#* * }
     number_of "$device/gpu_busy_percent"
     busy=$value
     number_of "$device/mem_info_vram_used"
     vram=$value
+    total_vram=$((total_vram + ${value:-0}))
     number_of "$device/mem_info_gtt_used"
     gtt=$value
-    power=
-    for file in "$device"/hwmon/hwmon*/power1_average "$device"/hwmon/hwmon*/power1_input; do
-      number_of "$file"
-      [[ -z $value ]] || { power=$value && break; }
-    done
-    printf '%d.%06d,%s,%s,%s,%s,%s,%s\n' $((micros / 1000000)) $((micros % 1000000)) \
-      "$address" "$pinned" "$busy" "$vram" "$gtt" "$power"
+    number_of "${power_files[index]:-/dev/null}"
+    power=$value
+    number_of "${clock_files[index]:-/dev/null}"
+    clock=$value
+    number_of "${memory_clock_files[index]:-/dev/null}"
+    memory_clock=$value
+    number_of "${hotspot_files[index]:-/dev/null}"
+    hotspot=$value
+    number_of "${memory_heat_files[index]:-/dev/null}"
+    memory_heat=$value
+    metrics=
+    if [[ -r $device/gpu_metrics ]]; then
+      metrics=$(od -An -v -tx1 -N 384 "$device/gpu_metrics" 2>/dev/null)
+      metrics=${metrics//[^0-9a-f]/}
+    fi
+    find_users "${process_files[index]}"
+    card=${card#"${card%% *} "}
+    printf '%s,%s,%s,%s,%s,%s,%s,%s,%s,%s,%s,%s,%s\n' "$row" "${cards[index]%% *}" "${card%% *}" "$busy" "$vram" \
+      "$gtt" "$power" "$clock" "$memory_clock" "$hotspot" "$memory_heat" "$metrics" "$users"
   done >>"$OUT_DIR/telemetry.csv"
+}
+
+# Whether sysfs tells anything of the cards; in virtual machines it may not.
+sysfs_tells() {
+  local index device value
+  for index in "${!cards[@]}"; do
+    device=${cards[index]#* * }
+    number_of "$device/gpu_busy_percent"
+    [[ -z $value ]] || return 0
+    number_of "$device/mem_info_vram_used"
+    [[ -z $value && -z ${power_files[index]} && ! -s $device/gpu_metrics ]] || return 0
+  done
+  return 1
+}
+
+# Sets `stream` to the command that prints telemetry of the pinned GPUs once a second, when sysfs tells none.
+find_stream() {
+  local card address
+  stream=()
+  if [[ -n $nvidia ]]; then
+    command -v nvidia-smi >/dev/null || return
+    stream=(nvidia-smi -i "$GPU_IDS" --format=csv -l 1
+      '--query-gpu=uuid,utilization.gpu,memory.used,power.draw,clocks.sm,clocks.mem,temperature.gpu')
+  elif ((${#cards[@]} > 0)) && ! sysfs_tells && command -v amd-smi >/dev/null; then
+    stream=(amd-smi monitor --power-usage --temperature --gfx --mem --vram-usage --csv --watch 1)
+    for card in "${cards[@]}"; do
+      address=${card%% *}
+      [[ ${card#* } == 1\ * && $address != unknown ]] || { stream=() && return; }
+      stream+=(-g "$address")
+    done
+  fi
+}
+
+# Every line of the tool behind our own time: the tools' times are whole seconds, or none.
+follow_stream() {
+  local line micros
+  PYTHONUNBUFFERED=1 "${stream[@]}" 2>/dev/null | while IFS= read -r line; do
+    read_clock
+    printf '%d.%06d,%s\n' $((micros / 1000000)) $((micros % 1000000)) "${line:0:4000}"
+  done >>"$OUT_DIR/telemetry-${stream[0]}.csv"
 }
 
 # Sets `parent` to the parent of a process, or to nothing when that cannot be known.
@@ -342,8 +476,16 @@ stop_left() {
 watch_over() {
   trap - TERM INT HUP ALRM
   renice -n 19 -p "$BASHPID"
-  local begun=$SECONDS rung='' parent
-  while sleep 1; do
+  local begun=$SECONDS rung='' parent ticks next pause
+  ((${#stream[@]} == 0)) || follow_stream &
+  read_ticks
+  next=$ticks
+  while :; do
+    # Aims at whole seconds from the begin, so that the time of a sample does not add up.
+    read_ticks
+    for ((next += 1000000; next < ticks; next += 1000000)); do :; done
+    printf -v pause '%d.%06d' $(((next - ticks) / 1000000)) $(((next - ticks) % 1000000))
+    sleep "$pause" || sleep 1
     parent_of "$BASHPID"
     [[ -z $parent || $parent == "$main" ]] || { stop_left 2 && return; }
     # Another process adopts this script when its parent dies.
@@ -384,12 +526,16 @@ interrupt() {
 trap '[[ -n $stopping ]] || timed_out=true; interrupt' ALRM
 trap '[[ -n $stopping ]] || cancelled=true; interrupt' TERM INT HUP
 
-cards=()
-if [[ -n $GPU_IDS ]]; then
-  find_cards
-  printf 'time_s,card,pinned,busy_pct,vram_used_bytes,gtt_used_bytes,power_uw\n' >"$OUT_DIR/telemetry.csv"
+cards=() stream=() total_vram=0
+if [[ -n $GPU_IDS && $TELEMETRY == on ]]; then
+  [[ -n $nvidia ]] || find_cards
+  find_sensors
+  find_stream
+  printf '%s%s\n' 'time_s,card,pinned,busy_pct,vram_used_bytes,gtt_used_bytes,power_uw,gfx_clock_hz,mem_clock_hz,' \
+    'hotspot_mc,memory_mc,gpu_metrics,processes' >"$OUT_DIR/telemetry.csv"
   ((${#cards[@]} == 0)) || sample
 fi
+start_vram=$total_vram
 
 # With job control each background job leads a process group of its own, which can be stopped as one.
 set -m
@@ -422,6 +568,12 @@ read_clock
 kill -KILL -- "-$watcher" 2>/dev/null
 # What the workload left running would disturb the next trial.
 stop_left 1
+# Memory that is not given back shows in the last line; the driver needs a moment to take it.
+for ((tries = 0; ${#cards[@]} > 0 && tries < 5; tries++)); do
+  sleep 0.5
+  sample
+  ((total_vram > start_vram + 100000000)) || break
+done
 
 write_trial "$code" || fail "OUT_DIR cannot be written: '$OUT_DIR'" 74
 [[ $cancelled == false ]] || exit 143

@@ -3,8 +3,14 @@
 import { spawnSync } from 'node:child_process'
 import { node24 } from '../tests/support/child.ts'
 import { openSteadyStage } from '../tests/support/stage.ts'
+import { benchCost } from './bench-cost.ts'
 
 const ROUNDS = 7
+
+if (process.argv[2] === 'cost') {
+  process.stdout.write(await benchCost())
+  process.exit()
+}
 
 await using stage = await openSteadyStage()
 const trigger = await stage.push()

@@ -1,7 +1,11 @@
 #!/usr/bin/env node
 /** The command line's entry, `rocm-bench`: the same plan and hash as the action, a terminal instead of a job. */
 
-import { parseArgs } from 'node:util'
+import { once } from 'node:events'
+import { createInterface } from 'node:readline'
+import { text } from 'node:stream/consumers'
+import { type ParseArgsOptionsConfig, parseArgs } from 'node:util'
+import { JUDGE_USAGE, judgeLine } from './commands/judge.ts'
 import { EXIT, HostError, issueText, thrownText, UsageError, warningText } from './errors.ts'
 import type { KeyComponents } from './hash/components.ts'
 import { canonicalJson, hashBenchmark, hashPayload } from './hash/hash.ts'
@@ -23,6 +27,10 @@ Prints the versioned hash of a benchmark in the working tree, or at a commit str
   --explain   also print every component and the payload that is hashed
   --payload   print the payload alone, without a newline: pipe it into sha256sum
   --json      print hash and components as JSON
+
+rocm-bench judge [--batch] [--explain] < request.json
+
+Judges samples as the action does, JSON in, JSON out; see rocm-bench judge --help.
 `
 
 const OPTIONS = {
@@ -38,30 +46,65 @@ const OPTIONS = {
   help: { type: 'boolean', short: 'h' },
 } as const
 
+const JUDGE_OPTIONS = {
+  batch: { type: 'boolean' },
+  explain: { type: 'boolean' },
+  help: { type: 'boolean', short: 'h' },
+} as const
+
 async function main(argv: readonly string[]): Promise<number> {
   const [command, ...rest] = argv
   if (command === undefined || command === '--help' || command === '-h') {
     process.stdout.write(USAGE)
     return command === undefined ? EXIT.usage : EXIT.ok
   }
+  if (command === 'judge') return judgeCommand(readOptions(rest, JUDGE_OPTIONS))
   if (command !== 'hash') {
-    const near = nearestName(command, ['hash'])
+    const near = nearestName(command, ['hash', 'judge'])
     throw new UsageError([
       { where: command, message: `is no command${near ? `; did you mean \`${near}\`?` : ''}` },
     ])
   }
-  return hashCommand(readOptions(rest))
+  return hashCommand(readOptions(rest, OPTIONS))
 }
 
-function readOptions(args: readonly string[]) {
+function readOptions<const Options extends ParseArgsOptionsConfig>(
+  args: readonly string[],
+  options: Options,
+) {
   try {
-    return parseArgs({ args: [...args], options: OPTIONS, strict: true }).values
+    return parseArgs({ args: [...args], options, strict: true }).values
   } catch (thrown) {
     throw new UsageError([{ where: 'arguments', message: thrownText(thrown), hint: 'see rocm-bench --help' }])
   }
 }
 
-async function hashCommand(options: ReturnType<typeof readOptions>): Promise<number> {
+type HashOptions = ReturnType<typeof readOptions<typeof OPTIONS>>
+
+/** Lines are answered as they come, so that a long batch streams. */
+async function judgeCommand(options: ReturnType<typeof readOptions<typeof JUDGE_OPTIONS>>): Promise<number> {
+  if (options.help) {
+    process.stdout.write(JUDGE_USAGE)
+    return EXIT.ok
+  }
+  const explain = options.explain ?? false
+  // Who reads the first answers only, as `head` does, has had enough.
+  process.stdout.once('error', (fault: NodeJS.ErrnoException) => {
+    if (fault.code !== 'EPIPE') throw fault
+    process.exit(EXIT.ok)
+  })
+  let code: number = EXIT.ok
+  const lines = options.batch ? createInterface({ input: process.stdin }) : [await text(process.stdin)]
+  for await (const line of lines) {
+    if (options.batch && line.trim() === '') continue
+    const judged = judgeLine(line, explain)
+    if (judged.bad) code = EXIT.usage
+    if (!process.stdout.write(`${judged.line}\n`)) await once(process.stdout, 'drain')
+  }
+  return code
+}
+
+async function hashCommand(options: HashOptions): Promise<number> {
   if (options.help) {
     process.stdout.write(USAGE)
     return EXIT.ok
@@ -108,7 +151,7 @@ async function componentsAt(sources: Sources, git: Git, workload: string, revisi
   return found
 }
 
-function print(components: KeyComponents, options: ReturnType<typeof readOptions>): void {
+function print(components: KeyComponents, options: HashOptions): void {
   const hash = hashBenchmark(components)
   if (options.payload) {
     process.stdout.write(hashPayload(components))

@@ -76,6 +76,7 @@ export type HostFailure =
   | 'no-replay'
   | 'no-temp'
   | 'no-workspace'
+  | 'device-held'
   | 'unsafe-event'
 
 /** The host lacks something that was asked for. Exit 3. */

@@ -2,8 +2,11 @@
 
 import type { Warning } from './errors.ts'
 import type { KeyComponents } from './hash/components.ts'
+import type { VisibleGpu } from './measure/devices/visible.ts'
 import type { Environment } from './measure/environment.ts'
+import type { DeviceState } from './measure/preflight.ts'
 import type { ClockReading } from './measure/profile/clock.ts'
+import type { TelemetryTexts } from './measure/telemetry.ts'
 import type { Benchmark } from './plan/plan.ts'
 import type { Report } from './report/report.ts'
 
@@ -61,8 +64,8 @@ export type TrialFiles = {
   readonly events: string
   /** `trial.json`. */
   readonly trial: string
-  /** `telemetry.csv`; empty when there was none. */
-  readonly telemetry: string
+  /** What was sampled; empty texts when nothing was. */
+  readonly telemetry: TelemetryTexts
   /** Last lines of stdout and stderr, untrusted. */
   readonly logTail: string
   /** Folder that keeps the whole logs. */
@@ -114,12 +117,35 @@ export type DeviceFacts = {
   readonly measuredOn: 'gpu' | 'cpu'
   readonly gpuCount: number
   readonly gpuIds: readonly string[]
+  /** The GPUs that are used. */
+  readonly gpus: readonly VisibleGpu[]
+  /** What the GPUs that are used can do together; a part is absent where it is not known. */
+  readonly limits: { readonly gfxClockMhz?: number; readonly powerCapW?: number }
+  readonly warnings: readonly Warning[]
+}
+
+/** A device that no other job of this host measures on at the same time. */
+export type HeldDevice = AsyncDisposable & {
+  /** How each GPU stood when it was taken. */
+  readonly before: readonly DeviceState[]
+  /** How each GPU stands now. */
+  readonly now: () => Promise<readonly DeviceState[]>
+  /** `/proc/sys/kernel/numa_balancing`. */
+  readonly numaBalancing: string | undefined
   readonly warnings: readonly Warning[]
 }
 
 export type Device = {
-  /** `want` is the `device` input. Never throws for a missing tool: the part is `unknown`. */
-  readonly inspect: (want: 'auto' | 'gpu' | 'cpu') => Promise<DeviceFacts>
+  /**
+   * `want` is the `device` input, `names` the `gpu` input. Never throws for a missing tool: the part is `unknown`.
+   * Throws UsageError for a name that no visible GPU has.
+   */
+  readonly inspect: (want: 'auto' | 'gpu' | 'cpu', names?: readonly string[]) => Promise<DeviceFacts>
+  /**
+   * Keeps other jobs of the host off the device until disposed, and waits a while for others to leave it. Throws
+   * HostError `device-held` when another job holds it for too long.
+   */
+  readonly hold: (facts: DeviceFacts) => Promise<HeldDevice>
 }
 
 /** One place where a report is shown; a fault of it is a Warning, never an exception. */

@@ -145,6 +145,10 @@ describe('docs/troubleshooting.md', () => {
             'kernel-stats',
             'copy-trace',
             'results-json',
+            'too-small',
+            'not-proven',
+            'max-rounds',
+            'head-base',
           ].includes(code),
       ),
   )

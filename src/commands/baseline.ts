@@ -1,7 +1,8 @@
 /** What the head is compared with: found by hash, trusted by the word of the service; sees only ports. */
 
 import type { Warning } from '../errors.ts'
-import type { Measurement } from '../measure/result.ts'
+import type { KeyComponents } from '../hash/components.ts'
+import { type Measurement, sameWorkflowRun } from '../measure/result.ts'
 import type { Plan } from '../plan/plan.ts'
 import type { BaseCommit, Results } from '../ports.ts'
 import type { Baseline } from '../report/report.ts'
@@ -12,6 +13,8 @@ export type Sides = {
   readonly hash: string
   /** Absent when the base commit or its inputs cannot be had. */
   readonly baseHash: string | undefined
+  /** Of the base commit, redacted. */
+  readonly baseComponents: KeyComponents | undefined
   readonly environmentDigest: string
   readonly known: Known
   /** Whether a new run was made in this job. */
@@ -48,10 +51,14 @@ export async function findBaseline(
       warnings: [],
     }
   }
-  const asked = { hash: sides.baseHash, environmentDigest: sides.environmentDigest }
+  const asked = {
+    hash: sides.baseHash,
+    environmentDigest: sides.environmentDigest,
+    ...(!identical && { components: sides.baseComponents }),
+  }
   const known =
     identical && sides.known.kind === 'found' ? sides.known : await findKnown(['base'], asked, results)
-  if (known.kind === 'none') return none(known.warnings)
+  if (known.kind !== 'found') return none(known.warnings)
   const measurement = earlierRuns(known.measurement, plan.trigger.runId)
   if (measurement === undefined) return none(known.warnings)
   const trust = await results.trust(known.key)
@@ -69,8 +76,8 @@ export async function findBaseline(
   }
 }
 
-/** Runs of this very job are no baseline for themselves. */
+/** Runs of this very workflow run are no baseline for themselves, whatever attempt they come from. */
 function earlierRuns(measurement: Measurement, runId: string): Measurement | undefined {
-  const runs = measurement.runs.filter((run) => run.id !== runId)
+  const runs = measurement.runs.filter((run) => !sameWorkflowRun(run.id, runId))
   return runs.length === 0 ? undefined : { ...measurement, runs }
 }

@@ -6,13 +6,12 @@ import { diffComponents, type KeyComponents, redactedComponents } from '../hash/
 import { hashBenchmark } from '../hash/hash.ts'
 import { environmentDiff } from '../measure/environment.ts'
 import { newestProfile } from '../measure/profile/stored.ts'
-import type { Measurement } from '../measure/result.ts'
+import { type Measurement, sameWorkflowRun } from '../measure/result.ts'
 import type { Benchmark, Plan } from '../plan/plan.ts'
 import type { BaseCommit, DeviceFacts, World } from '../ports.ts'
 import type { ReportEntry } from '../report/report.ts'
 import { findBaseline } from './baseline.ts'
 import { chooseExecutor, type Kept, keepRun, measureRun } from './measure.ts'
-import { profileRun } from './profile.ts'
 import { explainMiss, findKnown, headLanes, type Known, onceEach } from './restore.ts'
 
 /** Puts one benchmark through the road. Throws UsageError and HostError only; what the workload does is a value. */
@@ -31,12 +30,12 @@ export async function runBenchmark(
   const baseSide = await readBaseSide(benchmark, base, world)
   const identical = baseSide.hash === hash
   const components = redactedComponents(head.components)
+  const baseComponents = baseSide.components && redactedComponents(baseSide.components)
   const environmentDigest = facts.environment.digest
 
   const live = executor.kind === 'live'
-  const known: Known = live
-    ? await findKnown(headLanes(lane), { hash, environmentDigest }, world.results)
-    : { kind: 'none', warnings: [] }
+  const lookUp = () => findKnown(headLanes(lane), { hash, environmentDigest, components }, world.results)
+  const known: Known = live ? await lookUp() : { kind: 'none', warnings: [] }
   const hit = plan.readCache && known.kind === 'found' ? known : undefined
   // On a lasting branch a measurement is a future baseline, so a missing one is made even when nothing changed.
   const needless = identical && plan.readCache && plan.runner !== 'replay'
@@ -64,7 +63,7 @@ export async function runBenchmark(
   else if (spared)
     world.log.info(`${benchmark.name}: inputs are identical to the base commit's; nothing is run`)
   if (hit || spared) {
-    const sides = { hash, baseHash: baseSide.hash, environmentDigest, known, measured: false }
+    const sides = { hash, baseHash: baseSide.hash, baseComponents, environmentDigest, known, measured: false }
     const { baseline, warnings: baselineWarnings } = await findBaseline(plan, base, sides, world.results)
     const judged = compareHead({
       head: hit?.measurement,
@@ -129,16 +128,26 @@ export async function runBenchmark(
     key_components: components,
     environment: facts.environment,
   }
-  const profiled = await profileRun(plan, benchmark, facts, executor, made, world.log)
-  const kept: Kept = await keepRun(plan, profiled.run, identity, known, world.results)
+  const kept: Kept = await keepRun(plan, made.run, identity, known, lookUp, world.results)
   if (kept.saved)
     world.log.info(`${benchmark.name}: saved as ${kept.key}, runs in it: ${kept.measurement.runs.length}`)
-  // A job that examines no change measures again to see whether the earlier runs of these inputs still hold.
-  const rerun = identical || (plan.trigger.base.kind === 'parent' && known.kind === 'found')
-  const sides = { hash, baseHash: rerun ? hash : baseSide.hash, environmentDigest, known, measured: true }
+  const { runId, attempt } = plan.trigger
+  const own = kept.measurement.runs.filter((run) => sameWorkflowRun(run.id, runId))
+  // A nightly job examines no change: it measures again to see whether the earlier runs of these inputs still hold.
+  const nightly = plan.trigger.event === 'schedule' && own.length < kept.measurement.runs.length
+  const rerun = identical || nightly
+  const sides = {
+    hash,
+    baseHash: rerun ? hash : baseSide.hash,
+    baseComponents,
+    environmentDigest,
+    known,
+    measured: true,
+  }
   const { baseline, warnings: baselineWarnings } = await findBaseline(plan, base, sides, world.results)
   const judged = compareHead({
-    head: rerun ? { ...kept.measurement, runs: kept.measurement.runs.slice(-1) } : kept.measurement,
+    head: rerun ? { ...kept.measurement, runs: own } : kept.measurement,
+    blind: kept.blind && attempt > 1,
     baseline: baseline.measurement,
     missing: whyMissing(base, baseSide.warnings),
     identical: false,
@@ -155,13 +164,7 @@ export async function runBenchmark(
     ...judged,
     ...(miss && { miss }),
     contextChanges: contextChanges(baseline.measurement, kept.measurement),
-    warnings: onceEach([
-      ...warnings,
-      ...made.warnings,
-      ...profiled.warnings,
-      ...kept.warnings,
-      ...baselineWarnings,
-    ]),
+    warnings: onceEach([...warnings, ...made.warnings, ...kept.warnings, ...baselineWarnings]),
   }
 }
 

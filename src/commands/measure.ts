@@ -3,6 +3,7 @@
 import { HostError, type Warning, WorkloadError, warningText } from '../errors.ts'
 import { cacheKey } from '../hash/cache-key.ts'
 import { canonicalJson } from '../hash/hash.ts'
+import { leftBehind, type Preflight, preflight } from '../measure/preflight.ts'
 import { computeMfu } from '../measure/profile/mfu.ts'
 import { acceptResult, addRun, type Measurement, type Run, type Trial } from '../measure/result.ts'
 import { readTrial } from '../measure/trial.ts'
@@ -10,6 +11,7 @@ import { secretScrubber, secretsIn } from '../plan/environment-variables.ts'
 import type { Benchmark, Plan } from '../plan/plan.ts'
 import type { DeviceFacts, Executor, Results, World } from '../ports.ts'
 import type { Failure } from '../report/report.ts'
+import { profileRun } from './profile.ts'
 import type { Known } from './restore.ts'
 
 /**
@@ -38,18 +40,13 @@ export function chooseExecutor(
   return { executor: executors.replay, warnings: [warning] }
 }
 
+const READY: Preflight = { invalid: [], warnings: [] }
+
 export type Made =
-  | {
-      readonly kind: 'made'
-      readonly run: Run
-      readonly trial: Trial
-      /** What the whole process of the trial took. */
-      readonly seconds: number
-      readonly warnings: readonly Warning[]
-    }
+  | { readonly kind: 'made'; readonly run: Run; readonly trial: Trial; readonly warnings: readonly Warning[] }
   | { readonly kind: 'failed'; readonly failure: Failure; readonly warnings: readonly Warning[] }
 
-/** Runs one trial and reads it. A workload that failed is a value; only the host's faults are thrown. */
+/** Runs one trial, and one more to profile it when asked for, and reads them. A workload that failed is a value; only the host's faults are thrown. */
 export async function measureRun(
   plan: Plan,
   benchmark: Benchmark,
@@ -60,21 +57,29 @@ export async function measureRun(
   const startedAt = world.clock.now()
   const scrub = secretScrubber(secretsIn(benchmark.config))
   const seen: Warning[] = []
+  await using held = executor.kind === 'live' ? await world.device.hold(facts) : undefined
+  const checked = held && facts.measuredOn === 'gpu' ? preflight(held.before, held.numaBalancing) : READY
+  seen.push(...(held?.warnings ?? []), ...checked.warnings)
   try {
     const gpuIds = facts.measuredOn === 'gpu' ? facts.gpuIds : []
     const request = { benchmark, configJson: canonicalJson(benchmark.config), gpuIds }
     const title = `${benchmark.name}: ${executor.kind === 'live' ? 'running' : 'replaying'} ${benchmark.workload}`
     const files = await world.log.group(title, () => executor.trial(request))
     seen.push(...files.warnings)
-    const asked = { steps: benchmark.steps, warmupSteps: benchmark.warmupSteps, measuredOn: facts.measuredOn }
-    const { trial: read, seconds, warnings } = readTrial(files, asked)
+    if (held) seen.push(...leftBehind(held.before, await held.now()))
+    const { measuredOn, limits } = facts
+    const asked = { steps: benchmark.steps, warmupSteps: benchmark.warmupSteps, measuredOn, limits }
+    const read = readTrial(files, asked)
     const mfu =
-      executor.kind === 'live' && facts.measuredOn === 'gpu'
-        ? computeMfu(read.metrics, facts.environment.comparable, benchmark.config.precision)
+      executor.kind === 'live' && measuredOn === 'gpu'
+        ? computeMfu(read.trial.metrics, facts.environment.comparable, benchmark.config.precision)
         : { warnings: [] }
-    const metrics = { ...read.metrics, ...(mfu.mfuPct !== undefined && { mfu_pct: mfu.mfuPct }) }
-    const trial: Trial = { ...read, metrics }
-    const all = scrub([...files.warnings, ...warnings, ...mfu.warnings])
+    const metrics = {
+      ...read.trial.metrics,
+      ...(mfu.mfuPct !== undefined && { mfu_pct: mfu.mfuPct }),
+    }
+    const trial: Trial = { ...read.trial, metrics, validity: [...checked.invalid, ...read.trial.validity] }
+    const all = scrub([...seen, ...read.warnings, ...mfu.warnings])
     const run: Run = scrub({
       id: plan.trigger.runId,
       commit: world.commit,
@@ -82,10 +87,14 @@ export async function measureRun(
       run_url: plan.trigger.runUrl,
       started_at: startedAt,
       runner_kind: executor.kind,
+      ...placeOf(facts),
       warnings: all.map((warning) => warningText(warning).slice(0, 2000)).slice(0, 100),
       trials: [trial],
     })
-    return { kind: 'made', run, trial, seconds, warnings: all }
+    // While the device is still held: a profiler must not run beside the measurement of another job.
+    const measured = { run, trial, seconds: read.seconds }
+    const profiled = await profileRun(plan, benchmark, facts, executor, measured, world.log)
+    return { kind: 'made', run: profiled.run, trial, warnings: [...all, ...profiled.warnings] }
   } catch (thrown) {
     if (!(thrown instanceof WorkloadError)) throw thrown
     const { code, message, hint, logTail, logs } = thrown
@@ -98,6 +107,15 @@ export async function measureRun(
   }
 }
 
+/** Which of the machines of one environment it was: two chips of one product differ by up to ten percent. */
+function placeOf({ environment }: DeviceFacts): Pick<Run, 'chip' | 'runner_name'> {
+  const { chip, runner_name } = environment.context
+  return {
+    ...(typeof chip === 'string' && { chip }),
+    ...(typeof runner_name === 'string' && { runner_name }),
+  }
+}
+
 export type Kept = {
   /** The new run with all earlier ones of the same hash and environment. */
   readonly measurement: Measurement
@@ -105,25 +123,44 @@ export type Kept = {
   /** Key of the new entry; empty when it was not kept. */
   readonly key: string
   readonly warnings: readonly Warning[]
+  /** Whether earlier attempts of this job may exist that could not be read. */
+  readonly blind: boolean
 }
 
-/** Adds the run to what is known and saves it, unless it is replayed or may not be judged. */
+/**
+ * Adds the run to what is known and saves it, unless it is replayed or may not be judged. What is known is asked for
+ * again: another job may have saved while this one measured, and an entry without its run would take its place.
+ */
 export async function keepRun(
   plan: Plan,
   run: Run,
   identity: Omit<Measurement, 'schema' | 'runs'>,
   known: Known,
+  lookAgain: () => Promise<Known>,
   results: Results,
 ): Promise<Kept> {
+  const newest = run.runner_kind === 'live' ? await lookAgain() : known
+  const again = newest.kind === 'unknown' ? known : newest
   const earlier: Measurement =
-    known.kind === 'found' ? { ...known.measurement, ...identity } : { schema: 1, ...identity, runs: [] }
+    again.kind === 'found' ? { ...again.measurement, ...identity } : { schema: 1, ...identity, runs: [] }
   const measurement = addRun(earlier, run)
-  const unsaved = (warnings: readonly Warning[]): Kept => ({ measurement, saved: false, key: '', warnings })
+  const unsaved = (warnings: readonly Warning[]): Kept => ({
+    measurement,
+    saved: false,
+    key: '',
+    warnings,
+    blind: again.kind === 'unknown',
+  })
   if (run.runner_kind === 'fake') return unsaved([])
   const doubts = run.trials.flatMap((trial) => trial.validity)
   if (doubts.length > 0) {
     const message = `the result was not kept in the cache, because it may not be judged: ${doubts.join('; ')}`
     return unsaved([{ code: 'invalid-not-saved', message }])
+  }
+  if (again.kind === 'unknown') {
+    const message =
+      'the result was not kept in the cache: the earlier runs of these inputs could not be read, and it would have taken their place'
+    return unsaved([{ code: 'cache-not-saved', message }])
   }
   const key = cacheKey(plan.trigger.lane, identity.environment.digest, identity.hash, plan.trigger.runId)
   const text = `${JSON.stringify(measurement)}\n`
@@ -131,11 +168,14 @@ export async function keepRun(
   const readable = acceptResult(text, key, {
     hash: identity.hash,
     environmentDigest: identity.environment.digest,
+    components: identity.key_components,
   })
   if (readable.kind === 'rejected') {
     const message = `the result was not kept in the cache, because it could not be read again: ${readable.warning.message}`
     return unsaved([{ code: 'cache-not-saved', message }])
   }
   const saved = await results.save(key, text)
-  return saved.kind === 'saved' ? { measurement, saved: true, key, warnings: [] } : unsaved([saved.warning])
+  return saved.kind === 'saved'
+    ? { measurement, saved: true, key, warnings: [], blind: false }
+    : unsaved([saved.warning])
 }

@@ -24,10 +24,13 @@ export type Known =
       readonly warnings: readonly Warning[]
     }
   | { readonly kind: 'none'; readonly warnings: readonly Warning[] }
+  /** The store did not answer: there may be earlier runs, and nobody knows. */
+  | { readonly kind: 'unknown'; readonly warnings: readonly Warning[] }
 
 /** Newest acceptable entry of the given lanes, in their order; a bad entry counts as a miss with a Warning. */
 export async function findKnown(lanes: readonly Lane[], asked: Asked, results: Results): Promise<Known> {
   const warnings: Warning[] = []
+  let answered = true
   for (const lane of lanes) {
     const found = await results.find(keyPrefix(lane, asked.environmentDigest, asked.hash))
     switch (found.kind) {
@@ -35,6 +38,7 @@ export async function findKnown(lanes: readonly Lane[], asked: Asked, results: R
         break
       case 'unavailable':
         warnings.push(found.warning)
+        answered = false
         break
       case 'hit': {
         const accepted = acceptResult(found.text, found.key, asked)
@@ -44,7 +48,7 @@ export async function findKnown(lanes: readonly Lane[], asked: Asked, results: R
       }
     }
   }
-  return { kind: 'none', warnings: onceEach(warnings) }
+  return { kind: answered ? 'none' : 'unknown', warnings: onceEach(warnings) }
 }
 
 /** A job's own lane first, then the base lane: what a trusted branch measured need not be measured again. */

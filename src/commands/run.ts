@@ -10,7 +10,10 @@ import { runBenchmark } from './benchmark.ts'
 
 /** Runs every benchmark of the plan. A benchmark that fails is an entry; the others go on. */
 export async function runPlan(plan: Plan, world: World): Promise<Report> {
-  const [facts, base] = await Promise.all([world.device.inspect(plan.device), baseCommit(plan, world)])
+  const [facts, base] = await Promise.all([
+    world.device.inspect(plan.device, plan.gpu),
+    baseCommit(plan, world),
+  ])
   const warnings = [
     ...plan.warnings,
     ...(base.kind === 'found' ? base.warnings : base.warning ? [base.warning] : []),

@@ -1,78 +1,66 @@
 /** Comparison with a cached baseline, metric by metric; the interval is the one of stats/, the verdict the rule's. */
 
 import type { Warning } from '../errors.ts'
-import { keptSteps, METRICS, type Metric, type MetricName } from '../measure/metrics.ts'
 import type { Measurement, Trial } from '../measure/result.ts'
-import { cachedInterval, type LogInterval } from '../stats/cached-interval.ts'
+import { type CachedInterval, cachedInterval } from '../stats/cached-interval.ts'
 import { mean } from '../stats/summary.ts'
 import { judgeable, type SessionNoise, sessionNoise } from './comparable.ts'
-import type { ChangeInterval, Comparison, Verdict } from './comparison.ts'
+import { type Comparison, changeInterval, type Needs, percentOf } from './comparison.ts'
+import { missingMetric } from './missing.ts'
+import { IMPLAUSIBLE_REASON, implausible, judge, worse } from './rule.ts'
+import { shapeOf, shapeWarnings } from './shape.ts'
+import {
+  gatingMetric,
+  type JudgedMetric,
+  judgedMetrics,
+  logsOf,
+  type MetricRules,
+  metricOf,
+} from './values.ts'
 
-/** A larger improvement, as a share of the time, is held for a person: skipped work looks like speed. */
-const IMPLAUSIBLE_GAIN = 0.3
-
-type Side = { readonly base: readonly Trial[]; readonly head: readonly Trial[] }
+type Sides = { readonly base: readonly Trial[]; readonly head: readonly Trial[] }
 
 /**
- * One comparison for each metric with a direction that every trial of both sides has, the gating one first.
- * Both measurements must hold judgeable trials of one environment (see comparable.ts). `minEffect` is a fraction.
+ * One comparison for each metric with a direction that every trial of both sides has, the gating ones first.
+ * Both measurements must hold judgeable trials of one environment (see comparable.ts). `minEffect` is a fraction;
+ * `rules` say what a suite says of single metrics. A cached comparison may clear a change; to accuse is the paired
+ * rounds' business.
  */
 export function compareCached(
   base: Measurement,
   head: Measurement,
   minEffect: number,
+  rules: MetricRules = {},
 ): readonly Comparison[] {
-  const side: Side = {
+  const sides: Sides = {
     base: judgeable(base).map(({ trial }) => trial),
     head: judgeable(head).map(({ trial }) => trial),
   }
-  const gating = gatingMetric([...side.base, ...side.head])
-  const noise = sessionNoise(base, head, (trial) => timeOf(trial, gating))
-  return METRICS.filter((metric): metric is (typeof METRICS)[number] & Metric => 'better' in metric)
-    .filter((metric) =>
-      [...side.base, ...side.head].every((trial) => (metricOf(trial, metric.name) ?? 0) > 0),
-    )
-    .map((metric) => compareMetric(metric, side, metric.name === gating, noise, minEffect))
-    .sort((a, b) => Number(b.gating) - Number(a.gating))
+  const main = gatingMetric([...sides.base, ...sides.head])
+  const noise = sessionNoise(base, head, (trial) => timeOf(trial, main))
+  return judgedMetrics(sides.base, sides.head, minEffect, rules).map((metric) =>
+    metric.missing.base || metric.missing.head
+      ? missingMetric(metric, sides.base.length, sides.head.length)
+      : compareMetric(metric, sides, metric.name === main, noise),
+  )
 }
 
-/** Throughput where every trial counted tokens, else the time of a step. */
-export function gatingMetric(trials: readonly Trial[]): 'tokens_per_sec' | 'step_time_ms' {
-  const counted = trials.every((trial) => keptSteps(trial.samples).tokens !== undefined)
-  return counted ? 'tokens_per_sec' : 'step_time_ms'
-}
-
-/** The trial's value of a metric, in its unit; undefined when it was not measured. */
-export function metricOf(trial: Trial, metric: MetricName): number | undefined {
-  const { count, seconds, tokens } = keptSteps(trial.samples)
-  if (metric === 'step_time_ms') return (seconds / count) * 1000
-  if (metric === 'tokens_per_sec') return tokens === undefined ? undefined : tokens / seconds
-  return trial.metrics[metric]
-}
-
-/** Logarithm of the gating metric, turned so that more is worse. */
+/** Logarithm of the main metric, turned so that more is worse. */
 function timeOf(trial: Trial, metric: 'tokens_per_sec' | 'step_time_ms'): number {
   const value = Math.log(metricOf(trial, metric) ?? Number.NaN)
   return metric === 'tokens_per_sec' ? -value : value
 }
 
-function compareMetric(
-  metric: Metric & { readonly name: MetricName },
-  side: Side,
-  gating: boolean,
-  noise: SessionNoise,
-  minEffect: number,
-): Comparison {
-  const better = metric.better ?? 'lower'
-  const logs = (trials: readonly Trial[]) =>
-    trials.map((trial) => Math.log(metricOf(trial, metric.name) ?? Number.NaN))
-  const [base, head] = [logs(side.base), logs(side.head)]
+function compareMetric(metric: JudgedMetric, sides: Sides, main: boolean, noise: SessionNoise): Comparison {
+  const { name, unit, better, gating, minEffect } = metric
+  const [base, head] = [logsOf(sides.base, name), logsOf(sides.head, name)]
   const interval = cachedInterval(base, head, noise.sd)
   const judged = judge(worse(interval, better), minEffect)
-  const implausible = gating && judged === 'improvement' && gain(interval, better) > IMPLAUSIBLE_GAIN
-  return {
-    metric: metric.name,
-    unit: metric.unit,
+  const held = gating && implausible(judged, interval.center, better)
+  const shape = main ? shapeOf(sides.base, sides.head) : undefined
+  const shared = {
+    metric: name,
+    unit,
     better,
     gating,
     base: Math.exp(mean(base)),
@@ -81,59 +69,30 @@ function compareMetric(
     headRuns: head.length,
     change: changeInterval(interval),
     minEffect,
-    verdict: implausible ? 'invalid' : judged,
-    reasons: implausible
-      ? [
-          `an improvement of more than ${IMPLAUSIBLE_GAIN * 100} % looks like work that was skipped; a person has to confirm it`,
-        ]
-      : [],
-    warnings: gating ? warningsOf(interval, noise) : [],
   }
-}
-
-/**
- * The rule of docs/statistics.md on an interval of a logarithm where more is worse, `e = ln(1 + minEffect)`:
- *
- *     unchanged     -e < lo and hi < e, tested first
- *     regression    e/2 < lo and e <= hi: half of e, so that a change of just e is found
- *     improvement   the mirror of it
- */
-export function judge(
-  interval: { readonly lo: number; readonly hi: number },
-  minEffect: number,
-): Extract<Verdict, 'regression' | 'improvement' | 'unchanged' | 'inconclusive'> {
-  const e = Math.log1p(minEffect)
-  const { lo, hi } = interval
-  if (-e < lo && hi < e) return 'unchanged'
-  if (lo > e / 2 && hi >= e) return 'regression'
-  if (hi < -e / 2 && lo <= -e) return 'improvement'
-  return 'inconclusive'
-}
-
-function worse(
-  interval: LogInterval,
-  better: 'higher' | 'lower',
-): { readonly lo: number; readonly hi: number } {
-  return better === 'lower' ? interval : { lo: -interval.hi, hi: -interval.lo }
-}
-
-/** Share of the time, or of the resource, that is saved. */
-function gain(interval: LogInterval, better: 'higher' | 'lower'): number {
-  return -Math.expm1(better === 'lower' ? interval.center : -interval.center)
-}
-
-function changeInterval(interval: LogInterval): ChangeInterval {
-  const percent = (log: number) => 100 * Math.expm1(log)
   return {
-    changePct: percent(interval.center),
-    loPct: percent(interval.lo),
-    hiPct: percent(interval.hi),
-    confidence: interval.confidence,
-    resolutionPct: percent(interval.half),
+    ...shared,
+    verdict: held ? 'invalid' : judged,
+    reasons: held ? [IMPLAUSIBLE_REASON] : [],
+    warnings: [
+      ...(gating ? warningsOf(interval, noise) : []),
+      ...(shape ? shapeWarnings(shape, minEffect) : []),
+    ],
+    ...(judged === 'inconclusive' && { needs: needsOf(interval, minEffect) }),
+    ...(shape && { shape }),
   }
 }
 
-function warningsOf(interval: LogInterval, noise: SessionNoise): readonly Warning[] {
+/** What would answer: the rounds of one session, since the error between sessions cannot be averaged away. */
+function needsOf(interval: CachedInterval, minEffect: number): Needs {
+  const resolvable = Math.expm1(2 * interval.half)
+  const answers = `these runs can tell a change of ${percentOf(2 * interval.half).toFixed(1)} % from none`
+  return resolvable <= minEffect
+    ? { text: 'the change lies between none and the min-effect; paired rounds on one device can tell' }
+    : { minEffect: resolvable, text: `${answers}; paired rounds on one device can tell smaller ones` }
+}
+
+function warningsOf(interval: CachedInterval, noise: SessionNoise): readonly Warning[] {
   const warnings: Warning[] = []
   if (interval.assumedNoise)
     warnings.push({

@@ -12,6 +12,9 @@ const DAY_MS = 86_400_000
 /** Sessions after which their own spread replaces the assumed one. */
 const ENOUGH_SESSIONS = 8
 
+/** Standard deviation between sessions, in log units: the same chip within a week (docs/statistics.md). */
+export const SAME_CHIP_SD = 0.003
+
 /** Trials that may be judged, each with the run it belongs to. */
 export function judgeable(measurement: Measurement): readonly { readonly run: Run; readonly trial: Trial }[] {
   return measurement.runs
@@ -43,15 +46,21 @@ export function sessionNoise(
   head: Measurement,
   yOf: (trial: Trial) => number,
 ): SessionNoise {
+  const assumed = assumedNoise(base, head)
   const learnt = learntNoise(base, yOf)
-  if (learnt !== undefined) return learnt
+  if (learnt === undefined) return assumed
+  // What one chip showed from night to night says nothing of another, nor of last year.
+  return assumed.sd > SAME_CHIP_SD && assumed.sd > learnt.sd ? assumed : learnt
+}
+
+function assumedNoise(base: Measurement, head: Measurement): SessionNoise {
   const unknown = unknownParts(base.environment.comparable)
   if (unknown.length > 0)
     return { sd: 0.01, why: `the environment is not known in full (${unknown.join(', ')})` }
   if (!sameChip(base, head)) return { sd: 0.01, why: 'the baseline was measured on another chip or host' }
   const days = daysBetween(base, head)
   if (days >= 7) return { sd: 0.007, why: `the baseline is ${Math.floor(days)} days old` }
-  return { sd: 0.003, why: 'the baseline was measured on the same chip within a week' }
+  return { sd: SAME_CHIP_SD, why: 'the baseline was measured on the same chip within a week' }
 }
 
 function learntNoise(base: Measurement, yOf: (trial: Trial) => number): SessionNoise | undefined {
@@ -64,11 +73,15 @@ function learntNoise(base: Measurement, yOf: (trial: Trial) => number): SessionN
   }
 }
 
-/** On a CPU no chip is known, so the runner's name stands for the host. */
+/** Whether every run that counts was made on one chip. On a CPU none is known, so the runner stands for the host. */
 function sameChip(base: Measurement, head: Measurement): boolean {
-  const part = (parts: EnvironmentParts) => parts.chip ?? parts.runner_name
-  const chip = part(base.environment.context)
-  return chip !== undefined && chip === part(head.environment.context)
+  const chips = [base, head].flatMap((measurement) =>
+    judgeable(measurement).map(({ run }) => {
+      const { chip, runner_name } = measurement.environment.context
+      return run.chip ?? run.runner_name ?? chip ?? runner_name
+    }),
+  )
+  return !chips.includes(undefined) && new Set(chips).size === 1
 }
 
 function unknownParts(parts: EnvironmentParts): readonly string[] {

@@ -2,6 +2,8 @@
 
 import type { Warning } from '../errors.ts'
 import type { Better } from '../measure/metrics.ts'
+import type { LogInterval } from '../stats/log-interval.ts'
+import type { RunShape } from './shape.ts'
 
 /** Verdict of one metric, and of a report as the worst of its gating metrics (design section 1). */
 export type Verdict = 'regression' | 'invalid' | 'inconclusive' | 'no-baseline' | 'unchanged' | 'improvement'
@@ -16,6 +18,16 @@ export type ChangeInterval = {
   readonly confidence: number
   /** Smallest change, in percent, that this comparison could have seen (its half width). */
   readonly resolutionPct: number
+}
+
+/** What it would take to answer where a comparison could not. */
+export type Needs = {
+  /** Paired rounds in all after which a change of the min-effect is found about every second time. */
+  readonly rounds?: number
+  /** The smallest min-effect, as a fraction, that the rounds there may be can answer. */
+  readonly minEffect?: number
+  /** The same for people, one sentence without a full stop. */
+  readonly text: string
 }
 
 /** Head against baseline for one metric. */
@@ -38,4 +50,24 @@ export type Comparison = {
   /** Why the verdict is what it is, one plain sentence each; shown to people. */
   readonly reasons: readonly string[]
   readonly warnings: readonly Warning[]
+  /** Given where the verdict is `inconclusive` for lack of data. */
+  readonly needs?: Needs
+  /** Stalls, modes and warm-up of the two sides' runs; only of the metric that is the steps themselves. */
+  readonly shape?: RunShape
+}
+
+/** A logarithm's interval in per cent of the base's value. */
+export function changeInterval(interval: LogInterval): ChangeInterval {
+  return {
+    changePct: percentOf(interval.center),
+    loPct: percentOf(interval.lo),
+    hiPct: percentOf(interval.hi),
+    confidence: interval.confidence,
+    resolutionPct: percentOf(interval.half),
+  }
+}
+
+/** A difference of natural logarithms as a change in per cent. */
+export function percentOf(log: number): number {
+  return 100 * Math.expm1(log)
 }

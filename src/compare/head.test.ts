@@ -149,11 +149,36 @@ describe('the noise between sessions', () => {
       }))
       return { ...measurement, runs }
     }
-    const calm = compareHead(sides({ baseline: days(8, 0.001) })).comparisons[0]
-    const wild = compareHead(sides({ baseline: days(8, 0.5) })).comparisons[0]
+    const next = sampleMeasurement([10])
+    const head = {
+      ...next,
+      runs: next.runs.map((run) => ({ ...run, started_at: '2026-11-09T03:00:00.000Z' })),
+    }
+    const calm = compareHead(sides({ baseline: days(8, 0.001), head })).comparisons[0]
+    const wild = compareHead(sides({ baseline: days(8, 0.5), head })).comparisons[0]
     expect(calm?.change?.resolutionPct).toBeLessThan(0.5)
     expect(wild?.change?.resolutionPct).toBeGreaterThan(6)
     expect(wild?.warnings[0]?.message).toContain('8 days of measurements')
+    // Its nights say nothing of another chip, nor of next year.
+    const environment = sampleEnvironment(undefined, { chip: 'another' })
+    const elsewhere = compareHead(
+      sides({ baseline: days(8, 0.001), head: sampleMeasurement([10], { environment }) }),
+    )
+    expect(elsewhere.comparisons[0]?.warnings[0]?.message).toContain('another chip or host')
+  })
+
+  it('knows the chip of each run, where an entry holds runs of several', () => {
+    const on = (chips: readonly string[]) => {
+      const measurement = sampleMeasurement(chips.map(() => 10))
+      return { ...measurement, runs: measurement.runs.map((run, index) => ({ ...run, chip: chips[index] })) }
+    }
+    const warned = (base: readonly string[], head: readonly string[]) =>
+      compareHead(sides({ baseline: on(base), head: on(head) })).comparisons[0]?.warnings.some(
+        (warning) => warning.code === 'wide-interval',
+      )
+    expect(warned(['a', 'a', 'a'], ['a'])).toBe(false)
+    expect(warned(['a', 'a', 'b'], ['b'])).toBe(true)
+    expect(warned(['a', 'a', 'a'], ['b'])).toBe(true)
   })
 })
 

@@ -2,9 +2,10 @@
 
 import { METRICS } from '../measure/metrics.ts'
 import type { Measurement } from '../measure/result.ts'
-import { compareCached, gatingMetric, metricOf } from './cached.ts'
+import { compareCached } from './cached.ts'
 import { environmentObstacle, headDoubt, judgeable, MIN_STEPS } from './comparable.ts'
 import type { Comparison, Verdict } from './comparison.ts'
+import { gatingMetric, metricOf } from './values.ts'
 import { entryVerdict } from './verdict.ts'
 
 export type Judged = {
@@ -24,6 +25,8 @@ export type Sides = {
   readonly identical: boolean
   /** The base's inputs are the head's, and it was measured again all the same. */
   readonly sameInputs?: boolean
+  /** Earlier attempts of this job may exist that could not be read. */
+  readonly blind?: boolean
   /** Smallest change that matters, as a fraction. */
   readonly minEffect: number
 }
@@ -44,6 +47,14 @@ export function compareHead(sides: Sides): Judged {
     return unjudged(sides, 'no-baseline', `no run of the baseline has ${MIN_STEPS} usable steps`)
   const comparisons = compareCached(baseline, head, minEffect)
   const verdict = entryVerdict(comparisons)
+  // A lucky attempt must not clear a change that unlucky ones have shown.
+  if (sides.blind && (verdict === 'unchanged' || verdict === 'improvement')) {
+    const reason = 'the earlier attempts of this job could not be read, and without them nothing is cleared'
+    const held = comparisons.map((each) =>
+      each.gating ? { ...each, verdict: 'inconclusive' as const } : each,
+    )
+    return { comparisons: held, verdict: 'inconclusive', reason }
+  }
   return { comparisons, verdict, reason: reasonOf(comparisons, verdict, sides.sameInputs ?? false) }
 }
 

@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { cachedInterval } from '../stats/cached-interval.ts'
-import { judge } from './cached.ts'
+import { judge } from './rule.ts'
 
 type NoiseSet = { readonly set: string; readonly device: string; readonly runs: readonly number[] }
 

@@ -26,7 +26,7 @@ export async function findBaseCommit(
     case 'push': {
       if (base.before !== undefined && (await git.ensure(base.before)))
         return { kind: 'found', commit: base.before, chosenBy: 'the commit before this push', warnings: [] }
-      return parentOf(git, head)
+      return (await branchPoint(git, head, trigger)) ?? parentOf(git, head)
     }
     case 'tag': {
       const tag = await git.tagBefore(head)
@@ -43,10 +43,24 @@ export async function findBaseCommit(
   }
 }
 
+/** A new branch has no commit before: all that it brings is compared with where it left the default branch. */
+async function branchPoint(git: Git, head: string, trigger: Trigger): Promise<BaseCommit | undefined> {
+  if (trigger.ref === `refs/heads/${trigger.defaultBranch}`) return undefined
+  const tip = await git.commit(`refs/remotes/origin/${trigger.defaultBranch}`)
+  const point = tip === undefined ? undefined : await git.mergeBase(tip, head)
+  if (point === undefined || point === head) return undefined
+  const chosenBy = `where this branch left ${trigger.defaultBranch}`
+  return { kind: 'found', commit: point, chosenBy, warnings: [] }
+}
+
 async function namedBase(git: Git, ref: string): Promise<BaseCommit> {
   const candidates = [`refs/remotes/origin/${ref}`, `refs/heads/${ref}`, `refs/tags/${ref}`, ref]
   for (const candidate of candidates) {
     const commit = await git.commit(candidate)
+    if (commit !== undefined) return fetched(git, commit, `\`baseline-ref: ${ref}\``)
+  }
+  if (await git.fetchRef(ref)) {
+    const commit = await git.commit('FETCH_HEAD')
     if (commit !== undefined) return fetched(git, commit, `\`baseline-ref: ${ref}\``)
   }
   if (/^[0-9a-f]{40}$/.test(ref) && (await git.ensure(ref)))

@@ -43,6 +43,7 @@ export async function readKfdNodes(files: HostFiles): Promise<readonly KfdNode[]
       return {
         node: Number(name),
         properties: (await files.text(`${folder}/properties`)) ?? '',
+        gpuId: await files.text(`${folder}/gpu_id`),
         ...(memBanks.length > 0 && { memBanks }),
       }
     }),

@@ -1,8 +1,9 @@
 /** Asks tools and kernel what the host offers and hands their text to measure/devices; judges nothing itself. */
 
 import os from 'node:os'
-import type { Warning } from '../errors.ts'
+import { UsageError, type Warning } from '../errors.ts'
 import { type AmdSmiVersion, readAmdSmiStatic, readAmdSmiVersion } from '../measure/devices/amd-smi.ts'
+import { namedGpus, namesOfGpus } from '../measure/devices/choice.ts'
 import { readCpu } from '../measure/devices/cpu.ts'
 import { driverVersionOf, type GpuFacts, type Reading, rocmVersionOf } from '../measure/devices/facts.ts'
 import { joinFacts } from '../measure/devices/join.ts'
@@ -10,11 +11,15 @@ import { readKfdTopology } from '../measure/devices/kfd.ts'
 import { NVIDIA_SMI_FIELDS, readNvidiaSmi } from '../measure/devices/nvidia-smi.ts'
 import { readRocmSmi } from '../measure/devices/rocm-smi.ts'
 import { readSysfs } from '../measure/devices/sysfs.ts'
+import { idlest } from '../measure/devices/usage.ts'
 import { type VisibleGpu, visibleGpus } from '../measure/devices/visible.ts'
 import { buildEnvironment, type HostFacts } from '../measure/environment.ts'
-import type { Device, DeviceFacts } from '../ports.ts'
+import type { Device, DeviceFacts, Log } from '../ports.ts'
 import { type HostFiles, hostFiles, readKfdNodes, readRenderMinors, readSysfsCards } from './device-files.ts'
+import { holdDevice, lockFolder, lockName } from './device-hold.ts'
+import { isHeld } from './device-lock.ts'
 import { type RunTool, type ToolLimits, toolsOf } from './device-tools.ts'
+import { readUsage } from './device-usage.ts'
 import type { HostEnvironment } from './event.ts'
 import { tuningVariables } from './workload-environment.ts'
 
@@ -25,6 +30,8 @@ type Provided = {
   readonly driverVersion?: string | undefined
   readonly warnings: readonly Warning[]
 }
+
+const SILENT: Pick<Log, 'info'> = { info: () => undefined }
 
 const NOTHING: Provided = { gpus: [], warnings: [] }
 
@@ -37,12 +44,15 @@ export function createDevice(setting: {
   readonly tools?: Partial<ToolLimits>
   /** Ends a tool that is being waited for, when the job is cancelled. */
   readonly signal?: AbortSignal
+  /** Told who holds a device while it is waited for. */
+  readonly log?: Pick<Log, 'info'>
 }): Device {
   const { env } = setting
   const files = hostFiles(env.ROCM_BENCH_HOST_ROOT || '/')
   const run = toolsOf(env, setting.tools, setting.signal)
+  const folder = lockFolder(env)
   return {
-    inspect: async (want) => {
+    inspect: async (want, names) => {
       const host = await hostFacts(files, run, env)
       if (want === 'cpu') return factsOf('cpu', [], NOTHING, host)
       const amd = await readAmd(files, run)
@@ -53,10 +63,40 @@ export function createDevice(setting: {
         cuda: env.CUDA_VISIBLE_DEVICES,
       })
       const told = { ...provided, warnings: [...provided.warnings, ...visible.warnings] }
-      // One trial runs on one GPU: the first that the job may use.
-      return factsOf(visible.gpus.length > 0 ? 'gpu' : 'cpu', visible.gpus.slice(0, 1), told, host)
+      const chosen = await choose(visible.gpus, names, files, folder)
+      return factsOf(visible.gpus.length > 0 ? 'gpu' : 'cpu', chosen, told, host)
+    },
+    hold: async (facts) => {
+      const { log = SILENT, signal = new AbortController().signal } = setting
+      return holdDevice(facts, { env, files, folder, log, signal })
     },
   }
+}
+
+/** The named GPUs, or the idlest. Throws UsageError for a name that none has. */
+async function choose(
+  visible: readonly VisibleGpu[],
+  names: readonly string[] | undefined,
+  files: HostFiles,
+  folder: string,
+): Promise<readonly VisibleGpu[]> {
+  if (names !== undefined) {
+    const named = namedGpus(visible, names)
+    if (named.kind === 'found') return named.gpus
+    const message = `\`${named.name}\` names none of the ${visible.length} GPUs that this job may use`
+    const hint = visible.length > 0 ? `they are ${namesOfGpus(visible)}` : 'leave it at `auto`'
+    throw new UsageError([{ where: 'gpu', message, hint }])
+  }
+  if (visible.length < 2) return visible
+  const candidates = await Promise.all(
+    visible.map(async (gpu) => ({
+      gpu,
+      usage: await readUsage(files, gpu.facts),
+      held: await isHeld(lockName(gpu), folder),
+    })),
+  )
+  const best = idlest(candidates)
+  return best ? [best.gpu] : []
 }
 
 function factsOf(
@@ -73,7 +113,23 @@ function factsOf(
     measuredOn,
     gpuCount: used.length,
     gpuIds: used.map((gpu) => gpu.id),
+    gpus: used,
+    limits: limitsOf(gpus),
     warnings: [...provided.warnings, ...built.warnings],
+  }
+}
+
+/** Highest clock of the slowest, and the sum of the power caps, as telemetry adds power up. */
+function limitsOf(gpus: readonly GpuFacts[]): DeviceFacts['limits'] {
+  const every = (part: (gpu: GpuFacts) => number | undefined) => {
+    const values = gpus.map(part).filter((value) => value !== undefined)
+    return values.length === gpus.length && values.length > 0 ? values : undefined
+  }
+  const clocks = every((gpu) => gpu.gfxClockMaxMhz)
+  const caps = every((gpu) => gpu.powerCapW)
+  return {
+    ...(clocks && { gfxClockMhz: Math.min(...clocks) }),
+    ...(caps && { powerCapW: caps.reduce((sum, cap) => sum + cap, 0) }),
   }
 }
 

@@ -27,6 +27,8 @@ type LiveSetting = {
   readonly tempRoot: string
   readonly workspace: string
   readonly timeoutMinutes: number
+  /** Whether GPUs are sampled during a trial. */
+  readonly telemetry: boolean
   readonly hostEnv: HostEnvironment
   /** Takes what the workload prints, while it runs. */
   readonly onOutput: (lines: readonly string[]) => void
@@ -79,6 +81,7 @@ async function runScript(
       WARMUP_STEPS: String(benchmark.warmupSteps),
       CONFIG_JSON: config,
       GPU_IDS: gpuIds.join(','),
+      TELEMETRY: setting.telemetry && !profile ? 'on' : 'off',
       TIMEOUT_SECONDS: String(timeoutSeconds),
       KILL_GRACE_SECONDS: String(KILL_GRACE_SECONDS),
       ...(profile && { PROFILE: profile.by }),
@@ -186,7 +189,15 @@ export function replayExecutor(setting: {
           'add one to workloads/replay, or run on a GPU runner',
         )
       const { events, trial, warnings } = replayTrial(chosen, benchmark, new Date().toISOString())
-      return { runnerKind: 'fake', events, trial, telemetry: '', logTail: '', logs: '', warnings }
+      return {
+        runnerKind: 'fake',
+        events,
+        trial,
+        telemetry: { samples: '' },
+        logTail: '',
+        logs: '',
+        warnings,
+      }
     },
   }
 }

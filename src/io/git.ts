@@ -28,6 +28,8 @@ export type Git = {
   readonly isShallow: () => Promise<boolean>
   /** Whether the commit's objects are here, fetched from `origin` when they are not. */
   readonly ensure: (commit: string) => Promise<boolean>
+  /** Fetches a branch or tag of `origin`, its newest commit alone, as FETCH_HEAD; false when it cannot be had. */
+  readonly fetchRef: (ref: string) => Promise<boolean>
   /** A file at a commit; symbolic links inside the repository are followed as the working tree would. */
   readonly file: (commit: string, path: string) => Promise<GitFile>
   /** Whether git sees no difference between the working tree's file and HEAD's. */
@@ -79,6 +81,24 @@ export async function openGit(
     line(['rev-parse', '--verify', '--quiet', '--end-of-options', `${revision}^{commit}`])
   const has = async (sha: string) => (await run(['cat-file', '-e', `${sha}^{tree}`])).code === 0
 
+  const fetch = async (ref: string): Promise<boolean> => {
+    // A stalled server must not hold the job: give up when nothing moves for 20 seconds.
+    const patience = ['-c', 'http.lowSpeedLimit=1', '-c', 'http.lowSpeedTime=20']
+    const one = ['fetch', '--quiet', '--no-tags', '--depth=1', '--no-recurse-submodules', 'origin', '--', ref]
+    // Over ssh git knows no such patience.
+    const deadline = deadlineMs(env, 'ROCM_BENCH_FETCH_DEADLINE_SECONDS', 60)
+    const ended = await runProcess({
+      command: 'git',
+      args: ['-c', 'safe.directory=*', ...patience, ...one],
+      cwd: directory,
+      env: childEnv,
+      deadlineMs: deadline,
+      maxOutputBytes: 16 * 1024 * 1024,
+      signal,
+    })
+    return ended.kind === 'ended' && ended.how === 'exit code 0'
+  }
+
   return {
     root,
     commit,
@@ -96,16 +116,10 @@ export async function openGit(
     isShallow: async () => (await line(['rev-parse', '--is-shallow-repository'])) === 'true',
     ensure: async (sha) => {
       if (await has(sha)) return true
-      // A stalled server must not hold the job: give up when nothing moves for 20 seconds.
-      const patience = ['-c', 'http.lowSpeedLimit=1', '-c', 'http.lowSpeedTime=20']
-      const fetch = ['fetch', '--quiet', '--no-tags', '--depth=1', '--no-recurse-submodules', 'origin', sha]
-      // Over ssh git knows no such patience.
-      const patienceMs = deadlineMs(env, 'ROCM_BENCH_FETCH_DEADLINE_SECONDS', 60)
-      const limits = { deadlineMs: patienceMs, maxOutputBytes: 16 * 1024 * 1024 }
-      const args = ['-c', 'safe.directory=*', ...patience, ...fetch]
-      await runProcess({ command: 'git', args, cwd: directory, env: childEnv, signal, ...limits })
+      await fetch(sha)
       return has(sha)
     },
+    fetchRef: fetch,
     file: (sha, path) => readBlob(run, sha, path),
     isClean: async (path) => {
       const args = [

@@ -65,7 +65,7 @@ export type Commented =
   | { readonly kind: 'failed'; readonly warning: Warning }
 
 /**
- * Writes the one comment that begins with `marker`: the newest of ours is updated in place, comments of
+ * Writes the one comment that begins with `marker`: the oldest of ours is updated in place, comments of
  * others are left alone even when they carry the marker. `create` false only updates.
  */
 export async function writeComment(
@@ -77,32 +77,29 @@ export async function writeComment(
 ): Promise<Commented> {
   const { owner, repo, octokit } = github
   try {
-    const listed = await octokit.paginate('GET /repos/{owner}/{repo}/issues/{issue_number}/comments', {
+    const [own] = await ownComments(github, pullRequest, marker)
+    if (own === undefined && !create) return { kind: 'skipped' }
+    const updated = own && (await updateComment(github, own, body))
+    if (updated) return { kind: 'updated', url: updated.html_url }
+    const answer = await octokit.request('POST /repos/{owner}/{repo}/issues/{issue_number}/comments', {
       owner,
       repo,
       issue_number: pullRequest,
-      per_page: 100,
+      body,
     })
-    const marked = z
-      .array(commentSchema)
-      .parse(listed)
-      .filter((comment) => comment.body?.startsWith(marker))
-    const own = await newestOwn(github, marked)
-    if (own === undefined && !create) return { kind: 'skipped' }
-    const answer = own
-      ? await octokit.request('PATCH /repos/{owner}/{repo}/issues/comments/{comment_id}', {
-          owner,
-          repo,
-          comment_id: own.id,
-          body,
-        })
-      : await octokit.request('POST /repos/{owner}/{repo}/issues/{issue_number}/comments', {
-          owner,
-          repo,
-          issue_number: pullRequest,
-          body,
-        })
-    return { kind: own ? 'updated' : 'created', url: commentSchema.parse(answer.data).html_url }
+    const made = commentSchema.parse(answer.data)
+    // Another job may have made one since the list was read: the oldest stays, and says what is newest.
+    const [oldest = made, ...later] = await ownComments(github, pullRequest, marker)
+    if (oldest.id === made.id || later.length === 0) return { kind: 'created', url: made.html_url }
+    const kept = await updateComment(github, oldest, body)
+    if (!kept) return { kind: 'created', url: made.html_url }
+    for (const { id } of later)
+      await octokit.request('DELETE /repos/{owner}/{repo}/issues/comments/{comment_id}', {
+        owner,
+        repo,
+        comment_id: id,
+      })
+    return { kind: 'updated', url: kept.html_url }
   } catch (thrown) {
     return { kind: 'failed', warning: commentWarning(thrown) }
   }
@@ -147,11 +144,41 @@ export async function verifyKey(
   }
 }
 
-async function newestOwn(github: GitHub, marked: readonly Comment[]): Promise<Comment | undefined> {
-  const byBot = marked.findLast((comment) => comment.user?.login === ACTIONS_BOT)
-  if (byBot || marked.length === 0) return byBot
+/** Our comments that begin with the marker, the oldest first. */
+async function ownComments(github: GitHub, pullRequest: number, marker: string): Promise<readonly Comment[]> {
+  const { owner, repo, octokit } = github
+  const listed = await octokit.paginate('GET /repos/{owner}/{repo}/issues/{issue_number}/comments', {
+    owner,
+    repo,
+    issue_number: pullRequest,
+    per_page: 100,
+  })
+  const marked = z
+    .array(commentSchema)
+    .parse(listed)
+    .filter((comment) => comment.body?.startsWith(marker))
+    .sort((a, b) => a.id - b.id)
+  const byBot = marked.filter((comment) => comment.user?.login === ACTIONS_BOT)
+  if (byBot.length > 0 || marked.length === 0) return byBot
   const login = await ownLogin(github)
-  return marked.findLast((comment) => comment.user?.login === login)
+  return marked.filter((comment) => comment.user?.login === login)
+}
+
+/** Undefined when somebody has deleted the comment meanwhile. */
+async function updateComment(github: GitHub, comment: Comment, body: string): Promise<Comment | undefined> {
+  const { owner, repo, octokit } = github
+  try {
+    const answer = await octokit.request('PATCH /repos/{owner}/{repo}/issues/comments/{comment_id}', {
+      owner,
+      repo,
+      comment_id: comment.id,
+      body,
+    })
+    return commentSchema.parse(answer.data)
+  } catch (thrown) {
+    if (statusOf(thrown) === 404) return undefined
+    throw thrown
+  }
 }
 
 /** GraphQL answers for installation tokens too, where `GET /user` gives 403. */
@@ -163,7 +190,11 @@ async function ownLogin(github: GitHub): Promise<string | undefined> {
 function commentWarning(thrown: unknown): Warning {
   const status = statusOf(thrown)
   const needed = headerOf(thrown, 'x-accepted-github-permissions')
-  if (status === 403)
+  const limited =
+    status === 429 ||
+    (status === 403 &&
+      (headerOf(thrown, 'retry-after') !== undefined || headerOf(thrown, 'x-ratelimit-remaining') === '0'))
+  if (status === 403 && !limited)
     return {
       code: 'comment-forbidden',
       message: 'the token may not comment on the pull request (403)',
@@ -172,7 +203,9 @@ function commentWarning(thrown: unknown): Warning {
   return {
     code: 'comment-failed',
     message: `the pull-request comment could not be written: ${thrownText(thrown).slice(0, 500)}`,
-    hint: 'the job summary holds the same report',
+    hint: limited
+      ? 'GitHub limits how often this token may ask; the job summary holds the same report'
+      : 'the job summary holds the same report',
   }
 }
 

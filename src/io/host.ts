@@ -1,7 +1,7 @@
 /** Puts the ports together for a job: what was asked, and the world it is asked of; decides nothing. */
 
 import { HostError, UsageError } from '../errors.ts'
-import { type RawInputs, readInputs } from '../plan/inputs.ts'
+import { type Inputs, type RawInputs, readInputs } from '../plan/inputs.ts'
 import { type Plan, parsePlan } from '../plan/plan.ts'
 import { readTrigger } from '../plan/trigger.ts'
 import type { Channel, Log, World } from '../ports.ts'
@@ -42,8 +42,9 @@ export async function openWorld(setting: Setting): Promise<Host> {
   const parsed = parsePlan(inputs, await readConfigText(inputs, workspace), trigger, env.ROCM_IMAGE_TAG)
   const plan: Plan = { ...parsed, warnings: [...warnings, ...parsed.warnings] }
   const git = await openGit(await folderOf(workspace, inputs.workload), env, setting.signal)
+  const apiUrl = env.GITHUB_API_URL || 'https://api.github.com'
   const github = createGitHub({
-    apiUrl: env.GITHUB_API_URL || 'https://api.github.com',
+    apiUrl: URL.canParse(apiUrl) ? apiUrl : 'https://api.github.com',
     token: setting.token,
     repository: trigger.repository,
     version: installation.version,
@@ -69,13 +70,14 @@ export async function openWorld(setting: Setting): Promise<Host> {
         tempRoot: setting.tempRoot,
         workspace,
         timeoutMinutes: inputs.timeoutMinutes,
+        telemetry: inputs.telemetry,
         hostEnv: env,
         onOutput: (lines: readonly string[]) => log.workload(lines),
         signal: setting.signal,
       }),
       replay: replayExecutor({ actionRoot: installation.root, tempRoot: setting.tempRoot }),
     },
-    device: createDevice({ env, signal: setting.signal }),
+    device: createDevice({ env, log, signal: setting.signal }),
     clock: { now: () => new Date().toISOString() },
     log,
     version: installation.version,
@@ -83,10 +85,20 @@ export async function openWorld(setting: Setting): Promise<Host> {
   }
   const channels = [reportFileChannel(setting.tempRoot), summaryChannel(), annotationChannel()]
   if (trigger.pullRequest && plan.comment !== 'never') {
-    const name = plan.benchmarks[0]?.name ?? ''
+    const name = commentName(inputs, plan, env.GITHUB_JOB ?? '')
     channels.push(commentChannel(github, trigger.pullRequest.number, plan.comment, name, log))
   }
   return { plan, world, channels }
+}
+
+/**
+ * What tells this step's comment from those of other steps and jobs: the name that the user gave, else all that
+ * usually differs between two steps of one script.
+ */
+function commentName(inputs: Inputs, plan: Plan, job: string): string {
+  if (inputs.name !== undefined) return inputs.name
+  const config = inputs.config.kind === 'file' ? inputs.config.path : ''
+  return [plan.benchmarks[0]?.name ?? '', config, job].filter((part) => part !== '').join(' ')
 }
 
 /** A pull request's code must not run where the base repository's secrets and caches are within reach. */

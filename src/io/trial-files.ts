@@ -11,7 +11,13 @@ import { lastState } from './log-follower.ts'
 const MIB = 1024 * 1024
 
 /** Caps in bytes; the events of half a thousand steps are under 100 KiB. */
-const LIMITS = { 'events.jsonl': 64 * MIB, 'telemetry.csv': 64 * MIB, 'trial.json': 64 * 1024 } as const
+const LIMITS = {
+  'events.jsonl': 64 * MIB,
+  'telemetry.csv': 64 * MIB,
+  'telemetry-amd-smi.csv': 64 * MIB,
+  'telemetry-nvidia-smi.csv': 64 * MIB,
+  'trial.json': 64 * 1024,
+} as const
 
 const TAIL = { bytes: 32 * 1024, lines: 30, characters: 8000 }
 
@@ -20,13 +26,16 @@ export async function readTrialFiles(folder: string): Promise<Omit<TrialFiles, '
   const warnings: Warning[] = []
   const start = (name: keyof typeof LIMITS) => readStart(folder, name, warnings)
   const end = (name: string) => readEnd(folder, name, warnings)
-  const [events, trial, telemetry, out, err] = await Promise.all([
+  const [events, trial, samples, amdSmi, nvidiaSmi, out, err] = await Promise.all([
     start('events.jsonl'),
     start('trial.json'),
     start('telemetry.csv'),
+    start('telemetry-amd-smi.csv'),
+    start('telemetry-nvidia-smi.csv'),
     end('stdout.log'),
     end('stderr.log'),
   ])
+  const telemetry = { samples, amdSmi, nvidiaSmi }
   return { events, trial, telemetry, logTail: logTail(out, err), warnings }
 }
 

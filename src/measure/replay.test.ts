@@ -58,7 +58,13 @@ describe('the choice', () => {
 
 describe('a replayed trial', () => {
   const replayed = replayTrial(recording('r.json'), wanted, '2026-12-01T12:00:00.000Z')
-  const files = { runnerKind: 'fake' as const, telemetry: '', logTail: '', logs: '', ...replayed }
+  const files = {
+    runnerKind: 'fake' as const,
+    telemetry: { samples: '' },
+    logTail: '',
+    logs: '',
+    ...replayed,
+  }
 
   it('is read like one that ran, with the recorded samples as they are', () => {
     const { trial, warnings } = readTrial(files, { ...wanted, measuredOn: 'gpu' })

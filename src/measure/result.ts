@@ -6,10 +6,12 @@ import { type KeyComponents, keyComponentsSchema } from '../hash/components.ts'
 import { canonicalJson, hashBenchmark, sha256Hex } from '../hash/hash.ts'
 import { REDACTED } from '../plan/environment-variables.ts'
 import { type Environment, environmentSchema } from './environment.ts'
-import { type RunMetrics, runMetricsSchema } from './metrics.ts'
+import { keptSteps, type RunMetrics, runMetricsSchema } from './metrics.ts'
 
 /** Earlier runs kept in one entry, the newest (design section 3). */
 export const MAX_RUNS = 20
+
+const percentage = z.number().finite().min(0).max(100)
 
 const seconds = z.number().finite().positive().max(1e6)
 
@@ -21,8 +23,28 @@ export const telemetrySummarySchema = z.strictObject({
   vram_used_gb_peak: z.number().finite().nonnegative().optional(),
   vram_used_gb_avg: z.number().finite().nonnegative().optional(),
   vram_used_gb_start: z.number().finite().nonnegative().optional(),
+  vram_used_gb_end: z.number().finite().nonnegative().optional(),
   power_w_avg: z.number().finite().nonnegative().optional(),
   power_w_min: z.number().finite().nonnegative().optional(),
+  gfx_clk_mhz_avg: z.number().finite().nonnegative().optional(),
+  gfx_clk_mhz_min: z.number().finite().nonnegative().optional(),
+  gfx_clk_mhz_max: z.number().finite().nonnegative().optional(),
+  /** Share of the time at 95 % or more of the highest clock seen. */
+  gfx_clk_full_pct: percentage.optional(),
+  mem_clk_mhz_avg: z.number().finite().nonnegative().optional(),
+  hotspot_c_start: z.number().finite().nonnegative().optional(),
+  hotspot_c_max: z.number().finite().nonnegative().optional(),
+  memory_c_max: z.number().finite().nonnegative().optional(),
+  /** Share of the time in which the firmware held the card back, by cause. */
+  throttled_pct: z
+    .strictObject({
+      prochot: percentage.optional(),
+      power: percentage.optional(),
+      thermal: percentage.optional(),
+      vr: percentage.optional(),
+      hbm: percentage.optional(),
+    })
+    .optional(),
 })
 
 export type TelemetrySummary = Readonly<z.infer<typeof telemetrySummarySchema>>
@@ -44,6 +66,8 @@ export const runSchema = z.strictObject({
   run_url: z.string().max(2000),
   started_at: z.iso.datetime(),
   runner_kind: z.enum(['live', 'fake']),
+  chip: z.string().max(100).optional(),
+  runner_name: z.string().max(500).optional(),
   warnings: z.array(z.string().max(2000)).max(100),
   trials: z.array(trialSchema).min(1).max(100),
 })
@@ -76,6 +100,10 @@ export type Run = {
   /** ISO 8601, UTC. */
   readonly started_at: string
   readonly runner_kind: 'live' | 'fake'
+  /** Identity of the silicon, as in the environment's context: an entry may hold runs of several chips. */
+  readonly chip?: string | undefined
+  /** Name of the runner that measured it. */
+  readonly runner_name?: string | undefined
   readonly warnings: readonly string[]
   readonly trials: readonly Trial[]
 }
@@ -90,10 +118,15 @@ export type Measurement = {
   readonly runs: readonly Run[]
 }
 
+/** Levels of a stored result: a config has 64, and lies inside three. */
+const MAX_DEPTH = 80
+
 /** What must hold of a restored entry before anybody believes it. */
 export type Asked = {
   readonly hash: string
   readonly environmentDigest: string
+  /** Components of the hash that was asked for, redacted; an entry does not hold the secrets that make its hash. */
+  readonly components?: KeyComponents | undefined
 }
 
 export type Accepted =
@@ -114,6 +147,7 @@ export function acceptResult(text: string, key: string, asked: Asked | undefined
       hint: 'it counts as a miss; the next save adds a good entry beside it',
     },
   })
+  if (deeperThan(text, MAX_DEPTH)) return reject(`it is nested deeper than ${MAX_DEPTH} levels`)
   const raw = parseJson(text)
   if (raw === undefined) return reject('it is no JSON')
   const version = z.looseObject({ schema: z.unknown() }).safeParse(raw)
@@ -136,15 +170,20 @@ export function acceptResult(text: string, key: string, asked: Asked | undefined
     hashBenchmark(measurement.key_components) !== measurement.hash
   )
     return reject('its key components do not match its hash')
+  if (asked?.components && canonicalJson(measurement.key_components) !== canonicalJson(asked.components))
+    return reject('its key components are not those that were asked for')
+  if (new Set(measurement.runs.map((run) => run.id)).size < measurement.runs.length)
+    return reject('it holds two runs of one id')
   if (measurement.runs.some((run) => run.runner_kind !== 'live')) return reject('it holds replayed runs')
   const uneven = measurement.runs.some((run) =>
     run.trials.some(
       ({ samples }) => samples.tokens.length !== 0 && samples.tokens.length !== samples.step_seconds.length,
     ),
   )
-  return uneven
-    ? reject('it holds trials with more tokens than steps, or fewer')
-    : { kind: 'accepted', measurement }
+  if (uneven) return reject('it holds trials with more tokens than steps, or fewer')
+  return measurement.runs.every((run) => run.trials.every(agrees))
+    ? { kind: 'accepted', measurement }
+    : reject('it holds metrics that are not those of its samples')
 }
 
 /**
@@ -162,6 +201,32 @@ export function addRun(measurement: Measurement, run: Run): Measurement {
     : run
   const others = measurement.runs.filter((known) => known.id !== run.id)
   return { ...measurement, runs: [...others, joined].slice(-MAX_RUNS) }
+}
+
+/** By counting brackets, strings passed over: a parser that recurses would run out of stack. */
+function deeperThan(text: string, most: number): boolean {
+  let depth = 0
+  for (const [token] of text.matchAll(/"(?:[^"\\]|\\.)*"|[[{]|[\]}]/g)) {
+    if (token === '[' || token === '{') depth += 1
+    else if (token === ']' || token === '}') depth -= 1
+    if (depth > most) return true
+  }
+  return false
+}
+
+/** Whether two runs were made by one workflow run, in whichever of its attempts. */
+export function sameWorkflowRun(a: string, b: string): boolean {
+  return a.split('.')[0] === b.split('.')[0]
+}
+
+/** Whether metrics that are computed from the samples are those of the samples. */
+function agrees({ samples, metrics }: Trial): boolean {
+  const kept = keptSteps(samples)
+  const near = (stated: number | undefined, value: number | undefined) =>
+    stated === undefined || (value !== undefined && Math.abs(stated - value) <= 1e-6 * value)
+  const stepTime = (kept.seconds / kept.count) * 1000
+  const rate = kept.tokens === undefined ? undefined : kept.tokens / kept.seconds
+  return near(metrics.step_time_ms, stepTime) && near(metrics.tokens_per_sec, rate)
 }
 
 function parseJson(text: string): unknown {

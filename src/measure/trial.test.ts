@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { WorkloadError } from '../errors.ts'
 import { trialSchema } from './result.ts'
-import { TELEMETRY_HEADER } from './telemetry.ts'
+import { TELEMETRY_HEADER } from './telemetry-rows.ts'
 import { readTrial } from './trial.ts'
 
 type Line = Readonly<Record<string, unknown>>
@@ -35,7 +35,7 @@ const filesOf = (lines: readonly Line[], trial: Line = ok, telemetry = '') => ({
   runnerKind: 'live' as const,
   events: lines.map((line) => `${JSON.stringify(line)}\n`).join(''),
   trial: JSON.stringify(trial),
-  telemetry,
+  telemetry: { samples: telemetry },
   logTail: 'Traceback: out of memory',
   logs: '/tmp/logs',
 })
@@ -240,11 +240,11 @@ describe("a workload's own metrics", () => {
 })
 
 describe('a live trial on a GPU', () => {
-  const rows = (busy: number, peakGb: number) =>
+  const rows = (busy: number, peakGb: number, watts = 600) =>
     [
       TELEMETRY_HEADER,
       '100.0,c,1,0,1000000000,0,100000000',
-      ...[101, 102, 103, 104].map((at) => `${at}.0,c,1,${busy},${peakGb * 1e9},0,600000000`),
+      ...[101, 102, 103, 104].map((at) => `${at}.0,c,1,${busy},${peakGb * 1e9},0,${watts}000000`),
       '',
     ].join('\n')
   const timed = steps(10, { seconds: 0.4, tokens: 400 }).map((each, i) => ({
@@ -262,6 +262,8 @@ describe('a live trial on a GPU', () => {
     ['without telemetry', '', /no telemetry/],
     ['with telemetry that tells nothing', `${TELEMETRY_HEADER}\n100.0,c,1,,,,\n`, /no telemetry/],
     ['on an idle device with an open context', rows(0, 2), /0\.0 % busy/],
+    ['on a device that draws no more than before', rows(100, 2, 101), /power rose by 1\.0 W/],
+    ['with one sign alone', `${TELEMETRY_HEADER}\n100.0,c,1,99,,,\n101.0,c,1,99,,,\n`, /only one sign/],
     ['on a device that is busy by itself', rows(100, 1), /rose by 0\.000 GB/],
     ['on a device that did neither', rows(2, 1), /2\.0 % busy, and its memory/],
   ])('has none %s', (_, telemetry, why) => {
@@ -277,13 +279,13 @@ describe('a live trial on a GPU', () => {
   })
 
   it('has no energy per token when it is not known when the steps ran', () => {
-    const { metrics } = onGpu(rows(95, 60), steps(10))
+    const { metrics } = onGpu(rows(95, 60), steps(10, { seconds: 0.2 }))
     expect(metrics).toMatchObject({ power_avg_w: 500, gpu_util_pct: 76 })
     expect(metrics.energy_j_per_token).toBeUndefined()
   })
 
   it('that was long idle before its steps has proof of a lower share', () => {
-    expect(onGpu(rows(2, 60), steps(10)).validity).toEqual([])
+    expect(onGpu(rows(2, 60), steps(10, { seconds: 0.2 })).validity).toEqual([])
   })
 })
 

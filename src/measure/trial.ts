@@ -5,7 +5,8 @@ import { type Warning, WorkloadError, type WorkloadFailure } from '../errors.ts'
 import { type Events, readEvents, type Step } from './events.ts'
 import { keptSteps, METRICS, type RunMetrics, runMetricsSchema, STATED_FACTS } from './metrics.ts'
 import type { Trial } from './result.ts'
-import { type ReadTelemetry, readTelemetry, type Stretch } from './telemetry.ts'
+import { type ReadTelemetry, readTelemetry, type Stretch, type TelemetryTexts } from './telemetry.ts'
+import { type Judged, validityOf } from './validity.ts'
 
 /** Wire form of `trial.json`, written by `runner/bench_runner.sh`. */
 export const trialFileSchema = z.strictObject({
@@ -26,7 +27,7 @@ type Files = {
   readonly runnerKind: 'live' | 'fake'
   readonly events: string
   readonly trial: string
-  readonly telemetry: string
+  readonly telemetry: TelemetryTexts
   readonly logTail: string
   readonly logs: string
 }
@@ -35,16 +36,11 @@ export type AskedTrial = {
   readonly steps: number
   readonly warmupSteps: number
   readonly measuredOn: 'gpu' | 'cpu'
+  readonly limits?: Judged['limits']
 }
 
 /** Clocks differ a little, and a step may begin before the script's does. */
 const WALL_TOLERANCE = { factor: 1.05, seconds: 1 }
-
-/**
- * What shows that a device worked. Two signs, since each alone misleads: some Radeons read 100 % busy for hours
- * with an idle context, and a program that computes on the CPU may open the GPU and allocate on it.
- */
-const RECEIPT = { busyPctOfSteps: 5, busyPctOfTrial: 1, memoryRiseGb: 0.1 }
 
 /**
  * Reads a trial. Throws WorkloadError, with the tail of the logs, when the workload failed or when its numbers
@@ -100,7 +96,13 @@ export function readTrial(
       samples,
       metrics: built.metrics,
       telemetry: telemetry.summary ?? null,
-      validity: validityOf(files.runnerKind, asked.measuredOn, telemetry),
+      validity: validityOf({
+        runnerKind: files.runnerKind,
+        measuredOn: asked.measuredOn,
+        samples,
+        telemetry,
+        limits: asked.limits,
+      }),
     },
     seconds: ended.seconds,
     warnings,
@@ -262,27 +264,6 @@ function refusal(name: string, value: number): string | undefined {
   if (known === undefined)
     return `it is none of ${[...METRICS.slice(2).map((metric) => metric.name), ...STATED_FACTS].join(', ')}`
   return runMetricsSchema.shape[known].safeParse(value).success ? undefined : `${value} is out of range`
-}
-
-function validityOf(
-  runnerKind: 'live' | 'fake',
-  measuredOn: 'gpu' | 'cpu',
-  { receipt, measuredOnly }: ReadTelemetry,
-): readonly string[] {
-  if (runnerKind === 'fake') return ['replayed: the numbers are a recording and were not measured here']
-  if (measuredOn === 'cpu') return []
-  const { busyPct, memoryRiseGb } = receipt
-  const needed = measuredOnly ? RECEIPT.busyPctOfSteps : RECEIPT.busyPctOfTrial
-  const missing = [
-    ...(busyPct !== undefined && busyPct < needed ? [`the GPU was ${busyPct.toFixed(1)} % busy`] : []),
-    ...(memoryRiseGb !== undefined && memoryRiseGb < RECEIPT.memoryRiseGb
-      ? [`its memory in use rose by ${memoryRiseGb.toFixed(3)} GB`]
-      : []),
-    ...(busyPct === undefined && memoryRiseGb === undefined
-      ? ['no telemetry tells what the GPU did during the trial']
-      : []),
-  ]
-  return missing.length === 0 ? [] : [`no-device-proof: ${missing.join(', and ')}`]
 }
 
 /** From the begin of the first measured step to the end of the last, when the workload told the times. */

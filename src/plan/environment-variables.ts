@@ -3,7 +3,7 @@
 /** Names that steer the runner, the shell, the loader or git rather than the workload. */
 const OWNED = [
   /^(BENCH|GITHUB|ACTIONS|RUNNER|INPUT|GIT|NODE|NPM|BASH|LD|DYLD)_/i,
-  /^(WORKLOAD|OUT_DIR|STEPS|WARMUP_STEPS|CONFIG_JSON|GPU_IDS|PROFILE|LAUNCHER|TIMEOUT_SECONDS|KILL_GRACE_SECONDS)$/i,
+  /^(WORKLOAD|OUT_DIR|STEPS|WARMUP_STEPS|CONFIG_JSON|GPU_IDS|PROFILE|LAUNCHER|TELEMETRY|TIMEOUT_SECONDS|KILL_GRACE_SECONDS)$/i,
   /^(PATH|HOME|USER|SHELL|SHELLOPTS|BASHOPTS|IFS|ENV|CDPATH|PS4|TMPDIR|PYTHONPATH|PYTHONHOME|PYTHONSTARTUP)$/i,
   /^(ROCR_VISIBLE_DEVICES|HIP_VISIBLE_DEVICES|CUDA_VISIBLE_DEVICES|GPU_DEVICE_ORDINAL)$/i,
 ]
@@ -18,7 +18,7 @@ const SECRET_NAME =
   /(^|_)(secrets?|password|passwd|passphrase|(api|access|private|secret|signing|encryption|auth)_?keys?|credentials?)(_|$)|passw(or)?d$/i
 
 /** Also names numbers and counts (`pad_token_id`), so it makes secrets of text alone. */
-const SECRET_TEXT_NAME = /(^|_)(auth|access|refresh|bearer)?token(_|$)/i
+const SECRET_TEXT_NAME = /(^|_)(auth|access|refresh|bearer)?token[0-9]*(_|$)/i
 
 /** As environment variables are written; `sort_key` is none. */
 const SECRET_VARIABLE = /^[A-Z0-9_]+_(KEY|AUTH|PAT|PWD|PASS)$/

@@ -25,6 +25,7 @@ describe('readInputs', () => {
       baseline: 'auto',
       minEffect: 0.02,
       failOn: 'regression',
+      telemetry: true,
       timeoutMinutes: 30,
       profile: 'off',
       comment: 'auto',

@@ -24,12 +24,15 @@ export type Inputs = {
   readonly rocmImageTag?: string
   readonly runner: 'auto' | 'live' | 'replay'
   readonly device: 'auto' | 'gpu' | 'cpu'
+  /** Names of GPUs; undefined takes the idlest. */
+  readonly gpu?: readonly string[]
   readonly baseline: 'auto' | 'cached' | 'none'
   readonly baselineRef?: string
   /** Fraction: 0.02 is 2 %. */
   readonly minEffect: number
   readonly failOn: 'none' | 'regression' | 'inconclusive'
   readonly timeoutMinutes: number
+  readonly telemetry: boolean
   readonly profile: 'off' | 'on' | 'torch'
   readonly comment: 'auto' | 'always' | 'never'
 }
@@ -46,11 +49,13 @@ export const INPUT_NAMES = [
   'rocm-image-tag',
   'runner',
   'device',
+  'gpu',
   'baseline',
   'baseline-ref',
   'min-effect',
   'fail-on',
   'timeout-minutes',
+  'telemetry',
   'profile',
   'comment',
 ] as const
@@ -103,6 +108,19 @@ const timeoutMinutes = z.string().transform((text, context) => {
   return z.NEVER
 })
 
+/** `auto` is no name; else positions, `GPU-…` ids, UUIDs or PCI addresses, joined by commas. */
+const gpuNames = z.string().transform((text, context): readonly string[] | undefined => {
+  const names = text.split(',').map((name) => name.trim())
+  if (text === 'auto') return undefined
+  if (names.length <= 64 && names.every((name) => /^[0-9A-Za-z][0-9A-Za-z:.-]{0,60}$/.test(name)))
+    return names
+  context.addIssue({
+    code: 'custom',
+    message: 'is neither `auto` nor a list of GPUs; write for instance `0`, `0,1` or `GPU-c586d6b7a3f7a8a5`',
+  })
+  return z.NEVER
+})
+
 /** A path inside the repository, `/`-separated, without `.` and `..` parts. */
 const repositoryPath = z.string().transform((text, context) => {
   const parts = text.split('/').filter((part) => part !== '' && part !== '.')
@@ -148,11 +166,13 @@ const schema = z.object({
   'rocm-image-tag': imageTag.optional(),
   runner: oneOf(['auto', 'live', 'replay']).default('auto'),
   device: oneOf(['auto', 'gpu', 'cpu']).default('auto'),
+  gpu: gpuNames.optional(),
   baseline: oneOf(['auto', 'cached', 'none']).default('auto'),
   'baseline-ref': gitRef.optional(),
   'min-effect': minEffect.default(0.02),
   'fail-on': oneOf(['none', 'regression', 'inconclusive']).default('regression'),
   'timeout-minutes': timeoutMinutes.default(30),
+  telemetry: oneOf(['on', 'off']).default('on'),
   profile: oneOf(['off', 'on', 'torch']).default('off'),
   comment: oneOf(['auto', 'always', 'never']).default('auto'),
 })
@@ -189,11 +209,13 @@ export function readInputs(raw: RawInputs): ReadInputs {
       ...(value['rocm-image-tag'] !== undefined && { rocmImageTag: value['rocm-image-tag'] }),
       runner: value.runner,
       device: value.device,
+      ...(value.gpu !== undefined && { gpu: value.gpu }),
       baseline: value.baseline,
       ...(value['baseline-ref'] !== undefined && { baselineRef: value['baseline-ref'] }),
       minEffect: value['min-effect'],
       failOn: value['fail-on'],
       timeoutMinutes: value['timeout-minutes'],
+      telemetry: value.telemetry === 'on',
       profile: value.profile,
       comment: value.comment,
     },

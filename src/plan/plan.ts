@@ -25,6 +25,8 @@ export type Plan = {
   readonly rocmImageTag: string
   readonly runner: 'auto' | 'live' | 'replay'
   readonly device: 'auto' | 'gpu' | 'cpu'
+  /** Names of GPUs; undefined takes the idlest. */
+  readonly gpu?: readonly string[]
   readonly baseline: 'auto' | 'cached' | 'none'
   readonly minEffect: number
   readonly failOn: 'none' | 'regression' | 'inconclusive'
@@ -90,6 +92,7 @@ export function parsePlan(
     rocmImageTag: tag.tag,
     runner: inputs.runner,
     device: inputs.device,
+    ...(inputs.gpu && { gpu: inputs.gpu }),
     baseline: inputs.baseline,
     minEffect: inputs.minEffect,
     failOn: inputs.failOn,

@@ -36,6 +36,8 @@ export type Trigger = {
   readonly pullRequest?: PullRequest
   /** `<run_id>.<attempt>`. */
   readonly runId: string
+  /** From 1; more when somebody has run the job again. */
+  readonly attempt: number
   readonly runUrl: string
 }
 
@@ -131,6 +133,7 @@ export function readTrigger(facts: TriggerFacts): {
         },
       }),
       runId: `${/^[0-9A-Za-z_]{1,64}$/.test(facts.runId) ? facts.runId : '0'}.${/^[0-9]{1,6}$/.test(facts.attempt) ? facts.attempt : '1'}`,
+      attempt: /^[0-9]{1,6}$/.test(facts.attempt) ? Number(facts.attempt) : 1,
       runUrl: /^[0-9]+$/.test(facts.runId)
         ? `${facts.serverUrl}/${facts.repository}/actions/runs/${facts.runId}/attempts/${facts.attempt || '1'}`
         : '',

@@ -9,7 +9,8 @@ export type Markdown = string & { readonly [safe]: true }
 const MAX_INLINE = 300
 
 /** Controls, and the marks that turn or hide text: what a person sees must be what is there. */
-const DECEPTIVE = /[\u0000-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g
+const DECEPTIVE =
+  /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u115f\u1160\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0]|[\u{e0000}-\u{e0fff}]/gu
 
 /** Not seen, but it keeps GitHub from reading a mention, a reference or an address. */
 const BREAK = '\u200b'
@@ -119,9 +120,11 @@ function escaped(text: string): string {
 }
 
 function oneLine(text: string, max: number): string {
+  // Cut before it is cleaned: cleaning a megabyte of blanks would take minutes.
   const line = text
+    .slice(0, 4 * max)
     .toWellFormed()
-    .replaceAll(/\s*\n\s*|[\r\t]/g, ' ')
+    .replaceAll(/[\r\n\t]+/g, ' ')
     .replaceAll(DECEPTIVE, '�')
   return line.length > max ? `${line.slice(0, max - 1).toWellFormed()}…` : line
 }

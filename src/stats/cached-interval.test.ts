@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { cachedInterval, tQuantile } from './cached-interval.ts'
+import { cachedInterval } from './cached-interval.ts'
+import { tQuantile } from './distributions.ts'
 import { mean, sampleVariance } from './summary.ts'
 
 describe('tQuantile, against the check values of docs/statistics.md', () => {
@@ -40,14 +41,23 @@ describe('cachedInterval', () => {
     expect(cachedInterval([0.02], base, 0).half).toBeCloseTo(interval.half, 12)
   })
 
-  it('several against several: Welch and Satterthwaite', () => {
+  it('several against several: the narrower of Welch and of pooled degrees', () => {
     const [base, head] = [
       [0, 0.01, 0.02],
       [0.03, 0.034],
     ]
+    // Welch: the error is nearly the base's alone, with its two degrees.
     const [a, b] = [sampleVariance(base) / 3, sampleVariance(head) / 2]
-    const df = (a + b) ** 2 / (a ** 2 / 2 + b ** 2 / 1)
-    expect(cachedInterval(base, head, 0).half).toBeCloseTo(tQuantile(0.975, df) * Math.sqrt(a + b), 12)
+    const welch = (a + b) ** 2 / (a ** 2 / 2 + b ** 2 / 1)
+    expect(cachedInterval(base, head, 0).half).toBeCloseTo(tQuantile(0.975, welch) * Math.sqrt(a + b), 12)
+    expect(cachedInterval([0, 0.01, 0.02, 0.01], [0.03], 0).half).toBeCloseTo(
+      3.182446 * Math.sqrt((0.0002 / 3) * (1 / 4 + 1)),
+      8,
+    )
+    const noisyHead = [0, 0.02, 0.04]
+    const steady = [0.01, 0.012, 0.014, 0.012, 0.01, 0.014]
+    const unequal = 0.0004 / 3 + sampleVariance(steady) / 6
+    expect(cachedInterval(steady, noisyHead, 0).half).toBeCloseTo(2.364624 * Math.sqrt(unequal), 7)
   })
 
   it('equal processes are not believed to be without noise', () => {

@@ -28,7 +28,7 @@ describe('a pull request', () => {
       'comment-url': expect.stringContaining('/pull/7#issuecomment-'),
     })
     const [comment] = stage.github.state.comments
-    expect(comment?.body.split('\n')[0]).toBe(commentMarker('steady'))
+    expect(comment?.body.split('\n')[0]).toBe(commentMarker('steady bench/steady.yml bench'))
     expect(comment?.body).toContain('❌ regression')
     expect(comment?.body).toContain('`config.extras.step_ms`')
     expect(run.annotations.filter((annotation) => annotation.name === 'error')).toHaveLength(1)
@@ -170,4 +170,17 @@ it('a base entry that the pull request planted in its own scope is not taken for
     trustReason: 'an entry of the same key was written by refs/pull/7/merge itself',
   })
   expect(stage.github.state.comments[0]?.body).toContain('**unverified**')
+})
+
+it('two steps of one script with different configs keep a comment each', async () => {
+  await using stage = await openSteadyStage({ files: { 'bench/other.yml': steadyConfig(10) } })
+  await stage.play(await stage.push())
+  await stage.play(await stage.push(), { config: 'bench/other.yml' })
+  const pull = await stage.pull({ number: 7, headRef: 'slower' }, { 'bench/steady.yml': steadyConfig(20) })
+  await stage.play(pull)
+  await stage.play(pull, { config: 'bench/other.yml', comment: 'always' })
+  const bodies = stage.github.state.comments.map((comment) => comment.body)
+  expect(bodies).toHaveLength(2)
+  expect(bodies[0]).toContain('got slower')
+  expect(bodies[1]).toContain('No action needed')
 })

@@ -16,6 +16,7 @@ function trigger(base: BaseHint, sha: string): Trigger {
     lane: 'pr',
     base,
     trustedRefs: [],
+    attempt: 1,
     runId: '1.1',
     runUrl: '',
   }

@@ -239,6 +239,7 @@ describe('a host', () => {
       tempRoot: path.join(room.root, 'missing'),
       workspace: room.workspace,
       timeoutMinutes: 1,
+      telemetry: true,
     }
     const signal = new AbortController().signal
     const executor = liveExecutor({ ...setting, hostEnv: {}, onOutput: () => undefined, signal })

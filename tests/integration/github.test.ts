@@ -45,6 +45,31 @@ describe('the sticky comment', () => {
     expect(bodies()).toEqual([`${MARKER}\ntwo`])
   })
 
+  it('is one comment when two jobs write at once', async () => {
+    local.faults.add({ at: 'rest.comments.list', kind: 'drip', bytes: 1, everyMs: 100, times: 2 })
+    const both = await Promise.all([write('one'), write('two')])
+    expect(both.map(({ kind }) => kind).sort()).toEqual(['created', 'updated'])
+    expect(bodies()).toHaveLength(1)
+    expect(await write('three')).toMatchObject({ kind: 'updated' })
+    expect(bodies()).toEqual([`${MARKER}\nthree`])
+  })
+
+  it('is written anew when somebody deletes it in between', async () => {
+    await write('one')
+    local.faults.add({ at: 'rest.comments.update', kind: 'status', status: 404, times: 1 })
+    expect(await write('two')).toMatchObject({ kind: expect.stringMatching(/created|updated/) })
+    expect(bodies()).toEqual([`${MARKER}\ntwo`])
+  })
+
+  it('names the limit and not the permission when GitHub limits the token', async () => {
+    const headers = { 'retry-after': '60' }
+    local.faults.add({ at: 'rest.comments.create', kind: 'status', status: 403, headers })
+    expect(await write('one')).toMatchObject({
+      kind: 'failed',
+      warning: { code: 'comment-failed', hint: expect.stringContaining('limits how often') },
+    })
+  })
+
   it('is found on a later page', async () => {
     for (let i = 0; i < 150; i++) local.addComment({ issue: 7, user: 'someone', body: `talk ${i}` })
     local.addComment({ issue: 7, user: BOT, body: `${MARKER}\nold` })

@@ -48,6 +48,8 @@ const facts = (measuredOn: 'gpu' | 'cpu'): DeviceFacts => ({
   measuredOn,
   gpuCount: measuredOn === 'gpu' ? 1 : 0,
   gpuIds: measuredOn === 'gpu' ? ['0'] : [],
+  gpus: [],
+  limits: {},
   warnings: [],
 })
 
@@ -69,6 +71,7 @@ const profile = async (
     tempRoot: room.root,
     workspace: room.workspace,
     timeoutMinutes,
+    telemetry: true,
     hostEnv: {
       HOME: room.root,
       ROCM_PATH: path.join(room.root, 'no-rocm'),

@@ -7,6 +7,7 @@ const operations: readonly (readonly [method: string, path: string])[] = [
   ['get', '/repos/{owner}/{repo}/issues/{issue_number}/comments'],
   ['post', '/repos/{owner}/{repo}/issues/{issue_number}/comments'],
   ['patch', '/repos/{owner}/{repo}/issues/comments/{comment_id}'],
+  ['delete', '/repos/{owner}/{repo}/issues/comments/{comment_id}'],
   ['get', '/repos/{owner}/{repo}/actions/caches'],
   ['get', '/repos/{owner}/{repo}/pulls'],
   ['get', '/user'],

@@ -213,3 +213,14 @@ const sideOf = (original: unknown, ref: string, facts: Placed): Payload => {
     repo: isObject(repo) ? repositoryOf(repo, facts) : null,
   }
 }
+
+/** Somebody started the workflow by hand on a branch. */
+export const dispatchEvent = (facts: Common & { readonly sha: string }): Trigger => {
+  const { repository } = settle(example('workflow_dispatch'), facts)
+  const ref = `refs/heads/${facts.defaultBranch ?? 'main'}`
+  return {
+    event: { name: 'workflow_dispatch', payload: { ref, repository, workflow: '.github/workflows/ci.yml' } },
+    ref,
+    sha: facts.sha,
+  }
+}

@@ -13,6 +13,7 @@ export type Place =
   | 'rest.comments.list'
   | 'rest.comments.create'
   | 'rest.comments.update'
+  | 'rest.comments.delete'
   | 'rest.caches'
   | 'rest.pulls'
   | 'rest.user'

@@ -140,6 +140,8 @@ const runnerEnv = (launch: ActionLaunch, home: string, files: RunnerFiles) => ({
   GITHUB_RUN_ATTEMPT: String(launch.attempt ?? 1),
   GITHUB_RUN_NUMBER: '7',
   GITHUB_ACTOR: 'octocat',
+  // Of its own for each run, as tests run side by side.
+  ROCM_BENCH_LOCK_DIR: join(home, 'locks'),
   GITHUB_JOB: 'bench',
   GITHUB_ACTION: '__self',
   GITHUB_WORKFLOW: 'Benchmarks',

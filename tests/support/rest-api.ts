@@ -11,7 +11,7 @@ import {
   type Route,
   textField,
 } from './http-exchange.ts'
-import { type Comment, createComment, listComments, updateComment } from './rest-comments.ts'
+import { type Comment, createComment, deleteComment, listComments, updateComment } from './rest-comments.ts'
 import { paged } from './rest-pages.ts'
 import { type Identity, identify, isApp, type Needs, notAccessible, problem, refusal } from './rest-tokens.ts'
 import { publicUser } from './rest-users.ts'
@@ -67,6 +67,13 @@ export const restRoutes = (state: RestState): readonly Route[] => {
     ),
     inRepository('rest.comments.update', 'PATCH', 'issues/comments/(\\d+)', writeComments, (request, _, id) =>
       updateComment(state.comments, where(), request, id),
+    ),
+    inRepository(
+      'rest.comments.delete',
+      'DELETE',
+      'issues/comments/(\\d+)',
+      writeComments,
+      (_request, _, id) => deleteComment(state.comments, id),
     ),
     inRepository('rest.caches', 'GET', 'actions/caches', [['actions', 'read']], (request) =>
       listCaches(state, request),

@@ -1,4 +1,4 @@
-/** Issue comments over REST: listed in pages, created, and updated. */
+/** Issue comments over REST: listed in pages, created, and updated, and deleted. */
 
 import { type Answer, fieldsOf, json, type Received } from './http-exchange.ts'
 import { paged } from './rest-pages.ts'
@@ -68,6 +68,13 @@ export const updateComment = (
   comment.body = body
   comment.updatedAt = new Date().toISOString()
   return json(200, shownComment(comment, where))
+}
+
+export const deleteComment = (comments: Comment[], id: number): Answer => {
+  const index = comments.findIndex((candidate) => candidate.id === id)
+  if (index < 0) return problem(404, 'Not Found')
+  comments.splice(index, 1)
+  return { status: 204 }
 }
 
 const longestBody = 65_536

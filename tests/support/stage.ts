@@ -163,6 +163,7 @@ export type ReportFile = {
       readonly logTail: string
       readonly logs: string
     }
+    readonly comparisons: readonly { readonly baseRuns: number; readonly headRuns: number }[]
     readonly miss?: { readonly reason: string }
   }[]
   readonly warnings: readonly { readonly code: string }[]

@@ -52,6 +52,7 @@ export const createTrialRoom = async (): Promise<TrialRoom> => {
       tempRoot: root,
       workspace,
       timeoutMinutes: options.timeoutMinutes ?? 1,
+      telemetry: true,
       hostEnv: { PATH: process.env.PATH, HOME: process.env.HOME, ...options.env },
       onOutput: (lines) => {
         output.push(...lines)

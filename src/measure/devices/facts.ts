@@ -30,12 +30,16 @@ export type GpuFacts = {
   readonly deviceId?: string | undefined
   readonly computeUnits?: number | undefined
   readonly xccCount?: number | undefined
+  /** Highest clock of the compute engine, as the kernel tells it. */
+  readonly gfxClockMaxMhz?: number | undefined
   readonly vbios?: string | undefined
   readonly perfLevel?: string | undefined
   readonly temperatureC?: number | undefined
   readonly driverVersion?: string | undefined
   readonly rocmVersion?: string | undefined
   readonly renderMinor?: number | undefined
+  /** The kernel's own number of the GPU, by which it lists its processes; may change between boots. */
+  readonly kfdId?: number | undefined
   /** Position in ROCr's own list, which is what ROCR_VISIBLE_DEVICES counts. Only the kernel tells it. */
   readonly rocrIndex?: number | undefined
   /** ROCr's own name of the GPU, `GPU-<16 hex>`. ROCr has none for many Radeons, even if amd-smi knows an id. */

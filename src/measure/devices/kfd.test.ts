@@ -14,6 +14,7 @@ describe('KFD topology', () => {
       deviceId: '0x740f',
       computeUnits: 104,
       xccCount: 1,
+      gfxClockMaxMhz: 1700,
       uniqueId: '996ab914c6a03b76',
       rocrUuid: 'GPU-996ab914c6a03b76',
       bdf: '0000:63:00.0',

@@ -8,6 +8,8 @@ export type KfdNode = {
   /** Name of the folder. */
   readonly node: number
   readonly properties: string
+  /** `gpu_id`. */
+  readonly gpuId?: string | undefined
   /** `mem_banks/<n>/properties`. */
   readonly memBanks?: readonly string[] | undefined
 }
@@ -25,6 +27,7 @@ const propertiesSchema = z.object({
   drm_render_minor: count,
   local_mem_size: count,
   num_xcc: count,
+  max_engine_clk_fcompute: count,
   unique_id: digits.optional().catch(undefined),
 })
 type Properties = z.infer<typeof propertiesSchema>
@@ -43,7 +46,7 @@ export function readKfdTopology(nodes: readonly KfdNode[], renderMinors?: readon
     if (!properties.simd_count) continue
     const minor = properties.drm_render_minor
     if (renderMinors && minor && !renderMinors.includes(minor)) continue
-    gpus.push(factsOf(gpus.length, properties, node.memBanks ?? []))
+    gpus.push({ ...factsOf(gpus.length, properties, node.memBanks ?? []), kfdId: idOf(node.gpuId) })
   }
   return { gpus, warnings: [] }
 }
@@ -61,6 +64,7 @@ function factsOf(index: number, properties: Properties, memBanks: readonly strin
     deviceId,
     computeUnits: simd_count && simd_per_cu ? simd_count / simd_per_cu : undefined,
     xccCount: properties.num_xcc || undefined,
+    gfxClockMaxMhz: properties.max_engine_clk_fcompute || undefined,
     computePartition: partitionName(deviceId, properties.num_xcc),
     partitionId: location_id !== undefined && partitionable(gfxTarget) ? location_id & 7 : undefined,
     uniqueId,
@@ -70,6 +74,11 @@ function factsOf(index: number, properties: Properties, memBanks: readonly strin
     // 0 on newer kernels, which tell the memory in the banks only.
     vramBytes: vramOf(memBanks) ?? (properties.local_mem_size || undefined),
   }
+}
+
+function idOf(text: string | undefined): number | undefined {
+  const id = count.parse(text?.trim())
+  return id || undefined
 }
 
 /** `gfx90a` of 90010: decimal major, minor, step, of which minor and step are hex digits in the name. */
