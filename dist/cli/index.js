@@ -14359,9 +14359,14 @@ function headDoubt(head) {
  * else the defaults of docs/statistics.md. `yOf` gives a trial's logarithm.
  */
 function sessionNoise(base, head, yOf) {
+    const assumed = assumedNoise(base, head);
     const learnt = learntNoise(base, yOf);
-    if (learnt !== undefined)
-        return learnt;
+    if (learnt === undefined)
+        return assumed;
+    // What one chip showed from night to night says nothing of another, nor of last year.
+    return assumed.sd > SAME_CHIP_SD && assumed.sd > learnt.sd ? assumed : learnt;
+}
+function assumedNoise(base, head) {
     const unknown = unknownParts(base.environment.comparable);
     if (unknown.length > 0)
         return { sd: 0.01, why: `the environment is not known in full (${unknown.join(', ')})` };
@@ -14382,11 +14387,13 @@ function learntNoise(base, yOf) {
         why: `the baseline's own ${days.size} days of measurements say so`,
     };
 }
-/** On a CPU no chip is known, so the runner's name stands for the host. */
+/** Whether every run that counts was made on one chip. On a CPU none is known, so the runner stands for the host. */
 function sameChip(base, head) {
-    const part = (parts) => parts.chip ?? parts.runner_name;
-    const chip = part(base.environment.context);
-    return chip !== undefined && chip === part(head.environment.context);
+    const chips = [base, head].flatMap((measurement) => judgeable(measurement).map(({ run }) => {
+        const { chip, runner_name } = measurement.environment.context;
+        return run.chip ?? run.runner_name ?? chip ?? runner_name;
+    }));
+    return !chips.includes(undefined) && new Set(chips).size === 1;
 }
 function unknownParts(parts) {
     return Object.keys(parts).filter((name) => parts[name] === 'unknown');
