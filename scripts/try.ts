@@ -14,25 +14,36 @@ or HEAD when there is none), then a pull request of HEAD into it, and prints log
 `
 const TOKEN = 'local-token'
 
-const { values } = parseArgs({
-  options: {
-    repository: { type: 'string' },
-    base: { type: 'string' },
-    workload: { type: 'string' },
-    config: { type: 'string' },
-    device: { type: 'string' },
-    steps: { type: 'string' },
-    'rocm-image-tag': { type: 'string' },
-    'min-effect': { type: 'string' },
-    'fail-on': { type: 'string' },
-  },
-})
-const { repository, base, ...given } = values
-if (repository === undefined || given.workload === undefined) {
-  process.stderr.write(USAGE)
-  process.exit(2)
+/** One line for a mistake of the user; a fault of ours keeps its stack. */
+function explain(thrown: unknown): number {
+  const known =
+    thrown instanceof Error && ('code' in thrown || /^(--base|Command failed: git)/.test(thrown.message))
+  if (!known) throw thrown
+  process.stderr.write(`error: ${thrown.message.split('\n').slice(0, 2).join(': ')}\n\n${USAGE}`)
+  return 2
 }
-process.exitCode = await main(repository, base, given)
+
+process.exitCode = await start().catch(explain)
+
+async function start(): Promise<number> {
+  const { values } = parseArgs({
+    options: {
+      repository: { type: 'string' },
+      base: { type: 'string' },
+      workload: { type: 'string' },
+      config: { type: 'string' },
+      device: { type: 'string' },
+      steps: { type: 'string' },
+      'rocm-image-tag': { type: 'string' },
+      'min-effect': { type: 'string' },
+      'fail-on': { type: 'string' },
+    },
+  })
+  const { repository, base, ...given } = values
+  if (repository !== undefined && given.workload !== undefined) return main(repository, base, given)
+  process.stderr.write(USAGE)
+  return 2
+}
 
 async function main(folder: string, base: string | undefined, inputs: Record<string, string | undefined>) {
   await using github = await startLocalGitHub({ repository: 'you/here' })

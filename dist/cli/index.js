@@ -14053,6 +14053,9 @@ function sum(values) {
 }
 const measured = schemas/* number */.aig().finite().nonnegative();
 const percent = schemas/* number */.aig().finite().min(0).max(100);
+const stepPart = measured.max(1e6);
+/** What a workload may state of its steps; no metrics, but needed to compute some. */
+const STATED_FACTS = (/* unused pure expression or super */ null && (['flops_per_step', 'data_wait_seconds']));
 /** Wire form of one trial's metrics. A metric that was not measured is absent, never 0. */
 const runMetricsSchema = schemas/* strictObject */.rej({
     steps: schemas/* int */.Whr().min(1).max(100_000),
@@ -14064,18 +14067,44 @@ const runMetricsSchema = schemas/* strictObject */.rej({
     gpu_util_pct: percent.optional(),
     power_avg_w: measured.max(1_000_000).optional(),
     energy_j_per_token: measured.optional(),
-    top_kernels: schemas/* array */.YOg(schemas/* strictObject */.rej({ name: schemas/* string */.YjP().max(4096), pct_time: percent }))
+    /** FLOPs of one step on all GPUs together, as the workload states them. */
+    flops_per_step: schemas/* number */.aig().finite().positive().max(1e30).optional(),
+    /** Seconds that one step waited for its data, as the workload states them. */
+    data_wait_seconds: measured.max(1e6).optional(),
+    /** Of the profiled trial, as all that follows up to `profile`. Names are normalised, most time first. */
+    top_kernels: schemas/* array */.YOg(schemas/* strictObject */.rej({
+        name: schemas/* string */.YjP().max(4096),
+        /** Of the summed time of all kernels. */
+        pct_time: percent,
+        /** Means of one GPU's steps. */
+        ms_per_step: measured.max(1e9).optional(),
+        calls_per_step: measured.max(1e9).optional(),
+    }))
         .max(50)
         .optional(),
     attention_kernel_loaded: schemas/* string */.YjP().max(200).optional(),
+    /** Seconds of one profiled step, unless said otherwise (docs/profiling.md). */
     waste_budget: schemas/* strictObject */.rej({
-        useful_gpu: percent.optional(),
-        data_wait: percent.optional(),
-        host_gap: percent.optional(),
-        comm_excess: percent.optional(),
+        step_seconds: stepPart.optional(),
+        useful_gpu: stepPart.optional(),
+        data_wait: stepPart.optional(),
+        host_gap: stepPart.optional(),
+        comm_excess: stepPart.optional(),
+        copies: stepPart.optional(),
+        /** Percent of device memory left free at the peak of the measured trial. */
         memory_headroom: percent.optional(),
         precision_path: schemas/* string */.YjP().max(200).optional(),
         kernel_shape: schemas/* string */.YjP().max(200).optional(),
+    })
+        .optional(),
+    profile: schemas/* strictObject */.rej({
+        source: schemas/* enum */.k5n(['rocprofv3', 'torch']),
+        /** Whether kernels are counted in the measured steps alone or in the whole run, its start included. */
+        window: schemas/* enum */.k5n(['measured-steps', 'whole-run']),
+        /** Step time under the profiler; `step_time_ms` above is without. */
+        step_time_ms: schemas/* number */.aig().finite().positive(),
+        /** Summed kernel time of one GPU's step, all kernels. */
+        gpu_ms_per_step: measured.max(1e9).optional(),
     })
         .optional(),
     warnings: schemas/* array */.YOg(schemas/* string */.YjP().max(2000)).max(100),
@@ -14359,9 +14388,14 @@ function headDoubt(head) {
  * else the defaults of docs/statistics.md. `yOf` gives a trial's logarithm.
  */
 function sessionNoise(base, head, yOf) {
+    const assumed = assumedNoise(base, head);
     const learnt = learntNoise(base, yOf);
-    if (learnt !== undefined)
-        return learnt;
+    if (learnt === undefined)
+        return assumed;
+    // What one chip showed from night to night says nothing of another, nor of last year.
+    return assumed.sd > SAME_CHIP_SD && assumed.sd > learnt.sd ? assumed : learnt;
+}
+function assumedNoise(base, head) {
     const unknown = unknownParts(base.environment.comparable);
     if (unknown.length > 0)
         return { sd: 0.01, why: `the environment is not known in full (${unknown.join(', ')})` };
@@ -14382,11 +14416,13 @@ function learntNoise(base, yOf) {
         why: `the baseline's own ${days.size} days of measurements say so`,
     };
 }
-/** On a CPU no chip is known, so the runner's name stands for the host. */
+/** Whether every run that counts was made on one chip. On a CPU none is known, so the runner stands for the host. */
 function sameChip(base, head) {
-    const part = (parts) => parts.chip ?? parts.runner_name;
-    const chip = part(base.environment.context);
-    return chip !== undefined && chip === part(head.environment.context);
+    const chips = [base, head].flatMap((measurement) => judgeable(measurement).map(({ run }) => {
+        const { chip, runner_name } = measurement.environment.context;
+        return run.chip ?? run.runner_name ?? chip ?? runner_name;
+    }));
+    return !chips.includes(undefined) && new Set(chips).size === 1;
 }
 function unknownParts(parts) {
     return Object.keys(parts).filter((name) => parts[name] === 'unknown');
@@ -17356,6 +17392,7 @@ const INPUT_NAMES = (/* unused pure expression or super */ null && ([
     'fail-on',
     'timeout-minutes',
     'telemetry',
+    'profile',
     'comment',
 ]));
 const CONTROL = /[\u0000-\u001f\u007f-\u009f]/;
@@ -17463,6 +17500,7 @@ const schema = zod__WEBPACK_IMPORTED_MODULE_1__/* .object */ .Ikc({
     'fail-on': oneOf(['none', 'regression', 'inconclusive']).default('regression'),
     'timeout-minutes': timeoutMinutes.default(30),
     telemetry: oneOf(['on', 'off']).default('on'),
+    profile: oneOf(['off', 'on', 'torch']).default('off'),
     comment: oneOf(['auto', 'always', 'never']).default('auto'),
 });
 /** Parses every input; a fault of one does not hide the faults of the others. */
@@ -17499,6 +17537,7 @@ function readInputs(raw) {
             failOn: value['fail-on'],
             timeoutMinutes: value['timeout-minutes'],
             telemetry: value.telemetry === 'on',
+            profile: value.profile,
             comment: value.comment,
         },
     };
@@ -18030,6 +18069,7 @@ function parsePlan(inputs, configText, trigger, environmentTag) {
         baseline: inputs.baseline,
         minEffect: inputs.minEffect,
         failOn: inputs.failOn,
+        profile: inputs.profile,
         comment: inputs.comment,
         trigger,
         warnings: [...planned.warnings, ...tag.warnings],

@@ -1,5 +1,6 @@
 /** One benchmark's way along the road: hash, restore or measure, keep, compare; sees only ports. */
 
+import { clockWarning } from '../compare/clock-split.ts'
 import { compareHead } from '../compare/head.ts'
 import type { Warning } from '../errors.ts'
 import { diffComponents, type KeyComponents, redactedComponents } from '../hash/components.ts'
@@ -154,6 +155,9 @@ export async function runBenchmark(
     sameInputs: rerun,
     minEffect: plan.minEffect,
   })
+  const clock = [judged.clockSplit && clockWarning(judged.clockSplit, plan.minEffect)].filter(
+    (warning) => warning !== undefined,
+  )
   return {
     ...common,
     source: live ? 'measured' : 'replayed',
@@ -164,7 +168,7 @@ export async function runBenchmark(
     ...judged,
     ...(miss && { miss }),
     contextChanges: contextChanges(baseline.measurement, kept.measurement),
-    warnings: onceEach([...warnings, ...made.warnings, ...kept.warnings, ...baselineWarnings]),
+    warnings: onceEach([...warnings, ...made.warnings, ...kept.warnings, ...baselineWarnings, ...clock]),
   }
 }
 

@@ -3,6 +3,7 @@
 import { METRICS } from '../measure/metrics.ts'
 import type { Measurement } from '../measure/result.ts'
 import { compareCached } from './cached.ts'
+import { type ClockSplit, clockSplit } from './clock-split.ts'
 import { environmentObstacle, headDoubt, judgeable, MIN_STEPS } from './comparable.ts'
 import type { Comparison, Verdict } from './comparison.ts'
 import { gatingMetric, metricOf } from './values.ts'
@@ -13,6 +14,8 @@ export type Judged = {
   readonly verdict: Verdict
   /** One plain sentence without a full stop, for people. */
   readonly reason: string
+  /** Clock and code apart, when clocks were sampled on both sides. */
+  readonly clockSplit?: ClockSplit
 }
 
 export type Sides = {
@@ -55,7 +58,13 @@ export function compareHead(sides: Sides): Judged {
     )
     return { comparisons: held, verdict: 'inconclusive', reason }
   }
-  return { comparisons, verdict, reason: reasonOf(comparisons, verdict, sides.sameInputs ?? false) }
+  const split = clockSplit(baseline, head)
+  return {
+    comparisons,
+    verdict,
+    ...(split && { clockSplit: split }),
+    reason: reasonOf(comparisons, verdict, sides.sameInputs ?? false),
+  }
 }
 
 /** Comparisons that only show the head's numbers, when there are any. */

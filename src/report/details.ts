@@ -74,6 +74,13 @@ function judgement(entry: ReportEntry): readonly Markdown[] {
       md`Interval: ${Math.round(confidence * 100)} %, processes: ${gating.baseRuns} of the base, ${gating.headRuns} of the head. It could have seen changes above ${prose(formatNumber(resolutionPct))} %.`,
     )
   }
+  if (entry.clockSplit) {
+    const { baseMhz, headMhz, byClockPct, byCyclesPct } = entry.clockSplit
+    const part = (percent: number) => prose(`${percent < 0 ? '−' : '+'}${Math.abs(percent).toFixed(1)}`)
+    items.push(
+      md`Clock: ${prose(baseMhz.toFixed(0))} MHz of the base, ${prose(headMhz.toFixed(0))} MHz of the head. Of the change of the step time ${part(byClockPct)} % come from the clock and ${part(byCyclesPct)} % from the code.`,
+    )
+  }
   for (const comparison of entry.comparisons.filter((each) => each.gating))
     for (const reason of comparison.reasons) items.push(md`${prose(reason)}.`)
   return items

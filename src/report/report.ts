@@ -1,5 +1,6 @@
 /** Everything known at the end of a run as one value (`report.json`); knows no channel. */
 
+import type { ClockSplit } from '../compare/clock-split.ts'
 import type { Comparison, Verdict } from '../compare/comparison.ts'
 import type { Gate } from '../compare/verdict.ts'
 import type { Warning } from '../errors.ts'
@@ -63,6 +64,8 @@ export type ReportEntry = {
   readonly verdict: Verdict
   /** One sentence that says why, for people. */
   readonly reason: string
+  /** Clock and code apart, when clocks were sampled on both sides. */
+  readonly clockSplit?: ClockSplit
   /** Components that differ between baseline and head. */
   readonly changes: readonly ComponentChange[]
   /** On a miss: why, in words, with the components that differ from the newest comparable entry. */

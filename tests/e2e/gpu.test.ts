@@ -61,6 +61,16 @@ describe('a live GPU', () => {
     expect((await play()).outputs['cache-hit']).toBe('true')
   })
 
+  it('that runs at a lower clock is told apart from slower code', async () => {
+    await play()
+    const run = await play('slowclock')
+    expect(run.outputs.verdict).toBe('regression')
+    const [entry] = (await reportOf(run)).entries
+    const warning = entry?.warnings.find((each) => each.code === 'clock-changed')
+    expect(warning?.message).toMatch(/was 2050 MHz at the base and 1435 MHz at the head, .* by \+42\.9 %/)
+    expect(run.summary).toMatch(/\+42\.9 % come from the clock and .0\.\d % from the code/)
+  })
+
   it('that stays idle while the workload computes elsewhere gives none', async () => {
     const run = await play('cpu')
     expect(run.code).toBe(1)

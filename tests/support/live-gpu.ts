@@ -85,7 +85,8 @@ export const createLiveGpu = async (): Promise<LiveGpu> => {
 /**
  * A workload of ten steps of 0.35 s that brings the card in FAKE_CARD to life while it runs: memory, power, clock
  * and the busy flag rise, and it is listed among the kernel's compute processes. `extras.act` leaves signs out
- * (`cpu`: computes elsewhere with a context open) or adds some (`leak`: gives no memory back).
+ * (`cpu`: computes elsewhere with a context open), adds some (`leak`: gives no memory back) or slows down
+ * (`slowclock`: as many cycles at a lower clock).
  */
 export const GPU_WORKLOAD = `import json
 import os
@@ -108,6 +109,8 @@ def put(**values):
 
 idle = dict(gpu_busy_percent=0, mem_info_vram_used=300000000, power1_input=140000000, freq1_input=132000000)
 busy = dict(gpu_busy_percent=97, mem_info_vram_used=60300000000, power1_input=690000000, freq1_input=2050000000)
+if act == "slowclock":
+    busy.update(freq1_input=1435000000)
 if act == "cpu":
     busy.update(power1_input=141000000, freq1_input=132000000)
 os.makedirs(users, exist_ok=True)
@@ -117,7 +120,7 @@ time.sleep(1.2)
 with Bench(framework="torch 2.9.1+rocm7.0") as bench:
     put(**busy)
     for step in bench.steps():
-        time.sleep(0.35)
+        time.sleep(0.5 if act == "slowclock" else 0.35)
         step.tokens(1000)
 if act != "leak":
     put(**idle)
