@@ -4,11 +4,17 @@ import { spawnSync } from 'node:child_process'
 import { node24 } from '../tests/support/child.ts'
 import { openSteadyStage } from '../tests/support/stage.ts'
 import { benchCost } from './bench-cost.ts'
+import { benchTelemetry } from './bench-telemetry.ts'
 
 const ROUNDS = 7
 
 if (process.argv[2] === 'cost') {
   process.stdout.write(await benchCost())
+  process.exit()
+}
+
+if (process.argv[2] === 'telemetry') {
+  process.stdout.write(await benchTelemetry())
   process.exit()
 }
 

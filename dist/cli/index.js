@@ -13799,7 +13799,7 @@ __nccwpck_require__.a(__webpack_module__, async (__webpack_handle_async_dependen
 /* harmony import */ var node_readline__WEBPACK_IMPORTED_MODULE_1__ = __nccwpck_require__(481);
 /* harmony import */ var node_stream_consumers__WEBPACK_IMPORTED_MODULE_2__ = __nccwpck_require__(8321);
 /* harmony import */ var node_util__WEBPACK_IMPORTED_MODULE_3__ = __nccwpck_require__(7975);
-/* harmony import */ var _commands_judge_js__WEBPACK_IMPORTED_MODULE_4__ = __nccwpck_require__(5325);
+/* harmony import */ var _commands_judge_js__WEBPACK_IMPORTED_MODULE_4__ = __nccwpck_require__(1341);
 /* harmony import */ var _errors_js__WEBPACK_IMPORTED_MODULE_5__ = __nccwpck_require__(9473);
 /* harmony import */ var _hash_hash_js__WEBPACK_IMPORTED_MODULE_6__ = __nccwpck_require__(9014);
 /* harmony import */ var _io_git_js__WEBPACK_IMPORTED_MODULE_7__ = __nccwpck_require__(9053);
@@ -14002,7 +14002,7 @@ __webpack_async_result__();
 
 /***/ }),
 
-/***/ 5325:
+/***/ 1341:
 /***/ ((__unused_webpack___webpack_module__, __webpack_exports__, __nccwpck_require__) => {
 
 
@@ -14210,6 +14210,116 @@ function floored(variance) {
 
 // EXTERNAL MODULE: ./build/hash/hash.js + 1 modules
 var hash = __nccwpck_require__(9014);
+;// CONCATENATED MODULE: ./build/measure/devices/facts.js
+/** What is known of one GPU, whoever told it; knows no tool and no file. */
+const ALL_ONES = /^f{8,16}$/;
+/**
+ * A 64-bit chip id as 16 lower-case hex digits, so that all sources can be joined by it.
+ * Takes `0x…` or bare hex, and decimal when `radix` is 10; undefined for zero, all ones and anything else.
+ */
+function uniqueIdOf(text, radix = 16) {
+    if (text === undefined)
+        return undefined;
+    // BigInt: the ids lie above 2^53, where two chips would round to one number.
+    if (radix === 10) {
+        if (!/^\d{1,20}$/.test(text))
+            return undefined;
+        const hex = BigInt(text).toString(16);
+        return hex.length > 16 ? undefined : uniqueIdOf(hex);
+    }
+    const digits = /^(?:0x)?([0-9a-f]{1,16})$/i.exec(text)?.[1]?.toLowerCase();
+    if (digits === undefined || /^0+$/.test(digits) || ALL_ONES.test(digits))
+        return undefined;
+    return digits.padStart(16, '0');
+}
+/** The chip id inside an amd-smi UUID `XXff<device>-0000-1000-80YY-zzzzzzzzzzzz`; undefined for other shapes. */
+function uniqueIdOfUuid(text) {
+    const match = /^([0-9a-f]{2})ff[0-9a-f]{4}-0000-1000-80([0-9a-f]{2})-([0-9a-f]{12})$/i.exec(text ?? '');
+    return match ? uniqueIdOf(`${match[1]}${match[2]}${match[3]}`) : undefined;
+}
+/** `domain:bus:device.function` in lower case with a domain of four digits; undefined for other shapes. */
+function bdfOf(text) {
+    const match = /^(?:([0-9a-f]{4,8}):)?([0-9a-f]{2}:[0-9a-f]{2}\.[0-9a-f])$/i.exec(text?.trim() ?? '');
+    if (!match)
+        return undefined;
+    // nvidia-smi pads the domain to eight digits.
+    const domain = (match[1] ?? '0000').replace(/^0000(?=[0-9a-f]{4}$)/i, '');
+    return `${domain}:${match[2]}`.toLowerCase();
+}
+/** `0x74a1` in lower case; undefined for anything but a 16-bit PCI id. */
+function deviceIdOf(text) {
+    const digits = /^(?:0x)?([0-9a-f]{4})$/i.exec(text ?? '')?.[1]?.toLowerCase();
+    return digits === undefined || digits === '0000' || digits === 'ffff' ? undefined : `0x${digits}`;
+}
+/**
+ * Products by PCI device id (`amdgpu.ids` of libdrm). Tools name one chip `MI300X-O`, `AMD Instinct MI300X` or not at
+ * all, and without a tool there is no name: the id is what all sources agree on.
+ */
+const PRODUCTS = {
+    '0x7408': 'AMD Instinct MI250X',
+    '0x740c': 'AMD Instinct MI250X / MI250',
+    '0x740f': 'AMD Instinct MI210',
+    '0x74a0': 'AMD Instinct MI300A',
+    '0x74a1': 'AMD Instinct MI300X',
+    '0x74a2': 'AMD Instinct MI308X',
+    '0x74a5': 'AMD Instinct MI325X',
+    '0x74b5': 'AMD Instinct MI300X VF',
+    '0x74b9': 'AMD Instinct MI325X VF',
+    '0x75a0': 'AMD Instinct MI350X',
+    '0x75a3': 'AMD Instinct MI355X',
+};
+/** Name of the product, the same whichever source told of the GPU; undefined when nothing tells it. */
+function facts_productOf(gpu) {
+    const { deviceId, productName } = gpu;
+    const known = deviceId !== undefined && Object.hasOwn(PRODUCTS, deviceId) ? PRODUCTS[deviceId] : undefined;
+    return known ?? productName ?? (deviceId && `AMD device ${deviceId}`);
+}
+/** A product's name; undefined for ids and vendor names, which the tools print when they lack the name. */
+function productNameOf(text) {
+    if (text === undefined || /^0x[0-9a-f]+$/i.test(text))
+        return undefined;
+    return /^Advanced Micro Devices/i.test(text) ? undefined : text;
+}
+/** `SPX`, `DPX`, `TPX`, `QPX`, `CPX`; undefined for other text. */
+function computePartitionOf(text) {
+    return /^[SDTQC]PX$/i.test(text ?? '') ? text?.toUpperCase() : undefined;
+}
+/** `NPS1`, `NPS2`, `NPS4`, …; undefined for other text. */
+function memoryPartitionOf(text) {
+    return /^NPS\d$/i.test(text ?? '') ? text?.toUpperCase() : undefined;
+}
+/** A board's serial; undefined for zeros and all ones, which stand for none. */
+function serialOf(text) {
+    return text === undefined || /^(?:0x)?(?:0+|f+)$/i.test(text) ? undefined : text;
+}
+/** `gfx942`, without feature flags such as `:xnack-`; undefined for other text and for `gfx000` (a CPU). */
+function gfxTargetOf(text) {
+    const target = /^gfx[0-9a-f]{3,5}(?=$|:)/i.exec(text ?? '')?.[0]?.toLowerCase();
+    return target === 'gfx000' ? undefined : target;
+}
+/**
+ * Version of the amdgpu driver. The in-tree driver has none: amd-smi shows the kernel's banner (with the
+ * build host in it) and rocm-smi the kernel's release; both become `in-tree <release>`.
+ */
+function driverVersionOf(text, kernelRelease) {
+    if (text === undefined)
+        return undefined;
+    const release = /^Linux\s*version\s*([^\s(]+)/.exec(text)?.[1];
+    if (release !== undefined)
+        return `in-tree ${release}`;
+    if (kernelRelease !== undefined && text === kernelRelease)
+        return `in-tree ${kernelRelease}`;
+    return /^\d[\w.+~-]{0,59}$/.test(text) ? text : undefined;
+}
+/** Whether GPUs of this target can be split into partitions (MI300 and MI350 families). */
+function facts_partitionable(gfxTarget) {
+    return gfxTarget !== undefined && /^gfx9[45]/.test(gfxTarget);
+}
+/** `6.4.1` of `6.4.1-83` or `6.4.1`; undefined for other text. */
+function rocmVersionOf(text) {
+    return /^(\d+\.\d+(?:\.\d+)?)(?:[-+.~]\S*)?$/.exec(text?.trim() ?? '')?.[1];
+}
+
 ;// CONCATENATED MODULE: ./build/measure/environment.js
 /** What a measurement's numbers depend on beyond its inputs; knows no tool that tells it. */
 
@@ -14267,7 +14377,7 @@ function cpuParts({ cpu }) {
 function gpuParts({ gpus, cpu, rocmVersion, driverVersion }) {
     const driver = driverVersion ?? every(gpus, (gpu) => gpu.driverVersion);
     const shared = {
-        gpu_product: every(gpus, (gpu) => gpu.productName ?? (gpu.deviceId && `AMD device ${gpu.deviceId}`)),
+        gpu_product: every(gpus, productOf),
         gfx_target: every(gpus, (gpu) => gpu.gfxTarget),
         gpu_count: gpus.length,
         vram_gb: every(gpus, (gpu) => gpu.vramBytes && roundGib(gpu.vramBytes)),

@@ -2,6 +2,7 @@
 
 import os from 'node:os'
 import { UsageError, type Warning } from '../errors.ts'
+import { dockerContainerOf, imageDigestOf, podmanImageOf } from '../measure/container.ts'
 import { type AmdSmiVersion, readAmdSmiStatic, readAmdSmiVersion } from '../measure/devices/amd-smi.ts'
 import { namedGpus, namesOfGpus } from '../measure/devices/choice.ts'
 import { readCpu } from '../measure/devices/cpu.ts'
@@ -220,19 +221,41 @@ async function hostFacts(
   run: RunTool,
   env: HostEnvironment,
 ): Promise<Omit<HostFacts, 'measuredOn' | 'gpus'>> {
-  const [cpuinfo, release, numa, python] = await Promise.all([
+  const [cpuinfo, release, numa, python, image] = await Promise.all([
     files.text('proc/cpuinfo'),
     files.text('etc/os-release'),
     files.text('proc/sys/kernel/numa_balancing'),
     run('python3', ['--version']),
+    imageDigest(files, run, env),
   ])
   return {
     cpu: readCpu({ cpuinfo, runtimeModel: os.cpus()[0]?.model, cores: os.availableParallelism() }),
     os: /^PRETTY_NAME="?([^"\n]{1,200})"?$/m.exec(release ?? '')?.[1] ?? `${os.type()} ${os.release()}`,
     kernel: os.release(),
     pythonVersion: python.kind === 'text' ? /^Python (\S{1,50})/.exec(python.text)?.[1] : undefined,
+    imageDigest: image,
     numaBalancing: numa?.trim(),
     runnerName: env.RUNNER_NAME,
     variables: tuningVariables(env),
   }
+}
+
+/**
+ * Digest of the container's image: as the workflow gives it, as podman writes it into the container, or as Docker
+ * tells by its command line where that and its socket are inside. Undefined outside of a container, and inside of one
+ * that knows nothing of itself.
+ */
+async function imageDigest(
+  files: HostFiles,
+  run: RunTool,
+  env: HostEnvironment,
+): Promise<string | undefined> {
+  const given = imageDigestOf(env.ROCM_IMAGE_DIGEST)
+  if (given !== undefined) return given
+  const podman = podmanImageOf(await files.text('run/.containerenv'))
+  if (podman !== undefined) return podman
+  const id = dockerContainerOf(await files.text('proc/self/mountinfo'))
+  if (id === undefined) return undefined
+  const said = await run('docker', ['inspect', '--format', '{{.Image}}', id])
+  return said.kind === 'text' ? imageDigestOf(said.text) : undefined
 }

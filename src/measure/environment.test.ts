@@ -109,7 +109,7 @@ describe('what cannot be known', () => {
     const bare: GpuFacts = { index: 0, source: 'kfd', gfxTarget: 'gfx942', deviceId: '0x74a1' }
     const { environment, warnings } = buildEnvironment({ measuredOn: 'gpu', gpus: [bare], cpu: {} })
     expect(environment.comparable).toEqual({
-      gpu_product: 'AMD device 0x74a1',
+      gpu_product: 'AMD Instinct MI300X',
       gfx_target: 'gfx942',
       gpu_count: 1,
       vram_gb: 'unknown',

@@ -5,7 +5,7 @@ import type { Warning } from '../errors.ts'
 import type { ComponentChange } from '../hash/components.ts'
 import { canonicalJson, sha256Hex } from '../hash/hash.ts'
 import type { CpuFacts } from './devices/cpu.ts'
-import { type GpuFacts, partitionable } from './devices/facts.ts'
+import { type GpuFacts, partitionable, productOf } from './devices/facts.ts'
 
 const value = z.union([z.string().max(500), z.number().finite(), z.boolean()])
 
@@ -101,7 +101,7 @@ function cpuParts({ cpu }: HostFacts): Readonly<Record<string, Part>> {
 function gpuParts({ gpus, cpu, rocmVersion, driverVersion }: HostFacts): Readonly<Record<string, Part>> {
   const driver = driverVersion ?? every(gpus, (gpu) => gpu.driverVersion)
   const shared = {
-    gpu_product: every(gpus, (gpu) => gpu.productName ?? (gpu.deviceId && `AMD device ${gpu.deviceId}`)),
+    gpu_product: every(gpus, productOf),
     gfx_target: every(gpus, (gpu) => gpu.gfxTarget),
     gpu_count: gpus.length,
     vram_gb: every(gpus, (gpu) => gpu.vramBytes && roundGib(gpu.vramBytes)),

@@ -3,6 +3,7 @@
 import { describe, expect, it } from 'vitest'
 import { createDevice } from '../../src/io/device.ts'
 import { amdSmi, fakeRocm, mi210Host, plainHost, recording } from '../support/fakerocm.ts'
+import { createLiveGpu } from '../support/live-gpu.ts'
 
 const codes = (facts: { readonly warnings: readonly { readonly code: string }[] }) =>
   facts.warnings.map((warning) => warning.code)
@@ -87,7 +88,7 @@ describe('a host with AMD GPUs', () => {
     const facts = await createDevice({ env: host.env }).inspect('auto')
     expect(codes(facts)).toEqual(['environment-unknown-parts'])
     expect(facts.environment.comparable).toMatchObject({
-      gpu_product: 'AMD device 0x740f',
+      gpu_product: 'AMD Instinct MI210',
       gfx_target: 'gfx90a',
       vram_gb: 'unknown',
       power_cap_w: 'unknown',
@@ -196,5 +197,62 @@ describe('a host without AMD GPUs', () => {
     const facts = await createDevice({ env: host.env }).inspect('cpu')
     expect(facts).toMatchObject({ measuredOn: 'cpu', gpuCount: 0, gpuIds: [] })
     expect(await host.calls()).toEqual(['python3 --version'])
+  })
+})
+
+describe('one host', () => {
+  const told = [
+    {
+      gpu: 0,
+      asic: {
+        market_name: 'MI300X-O',
+        device_id: '0x74a1',
+        target_graphics_version: 'gfx942',
+        asic_serial: '0xC586D6B7A3F7A8A5',
+      },
+      bus: { bdf: '0000:05:00.0' },
+      vram: { size: { value: 196592, unit: 'MB' } },
+      limit: { max_power: { value: 750, unit: 'W' }, socket_power: { value: 750, unit: 'W' } },
+      partition: { compute_partition: 'SPX', memory_partition: 'NPS1', partition_id: 0 },
+      driver: { name: 'amdgpu', version: '6.16.6' },
+    },
+  ]
+
+  it('has one digest, whether a tool tells of it or the kernel alone', async () => {
+    await using gpu = await createLiveGpu()
+    await using host = await fakeRocm({ tools: { 'amd-smi': amdSmi(JSON.stringify(told)) } })
+    const inspect = (PATH: string) =>
+      createDevice({ env: { PATH, ROCM_BENCH_HOST_ROOT: gpu.root } }).inspect('gpu')
+    const [withTool, without] = [await inspect(host.env.PATH ?? ''), await inspect('/nowhere')]
+    expect(await host.calls()).toContain('amd-smi static --json')
+    expect(without.environment.comparable).toEqual(withTool.environment.comparable)
+    expect(withTool.environment.comparable).toMatchObject({
+      gpu_product: 'AMD Instinct MI300X',
+      power_cap_w: 750,
+      vram_gb: 192,
+      compute_partition: 'SPX',
+      memory_partition: 'NPS1',
+    })
+  })
+
+  it('in a container is told apart by the digest of its image, where that can be had', async () => {
+    await using gpu = await createLiveGpu()
+    const image = `sha256:${'5'.repeat(64)}`
+    const id = 'c'.repeat(64)
+    const inspect = async (env: Readonly<Record<string, string>>) => {
+      const facts = await createDevice({ env: { ROCM_BENCH_HOST_ROOT: gpu.root, ...env } }).inspect('gpu')
+      return facts.environment.comparable.image_digest
+    }
+    expect(await inspect({ PATH: '/nowhere' })).toBeUndefined()
+    expect(await inspect({ PATH: '/nowhere', ROCM_IMAGE_DIGEST: `rocm/pytorch@${image}` })).toBe(image)
+    await gpu.put({
+      'proc/self/mountinfo': `9 8 8:1 /docker/containers/${id}/hostname /etc/hostname rw - ext4 /dev/sda rw`,
+    })
+    await using host = await fakeRocm({
+      tools: { docker: { [`inspect --format {{.Image}} ${id}`]: { stdout: `${image}\n` } } },
+    })
+    expect(await inspect({ PATH: host.env.PATH ?? '' })).toBe(image)
+    await gpu.put({ 'run/.containerenv': `engine="podman-4.9.3"\nimageid="${'7'.repeat(64)}"` })
+    expect(await inspect({ PATH: '/nowhere' })).toBe(`sha256:${'7'.repeat(64)}`)
   })
 })

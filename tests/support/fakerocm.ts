@@ -50,7 +50,7 @@ export type FakeAnswer = {
   readonly traces?: Readonly<Record<string, string>>
 }
 
-export type FakeTool = 'amd-smi' | 'rocm-smi' | 'rocminfo' | 'nvidia-smi' | 'python3' | 'rocprofv3'
+export type FakeTool = 'amd-smi' | 'rocm-smi' | 'rocminfo' | 'nvidia-smi' | 'docker' | 'python3' | 'rocprofv3'
 
 /** Answers by the arguments joined with blanks; `*` answers all others, without it they fail as in argparse. */
 export type FakeAnswers = Readonly<Record<string, FakeAnswer>>

@@ -89,6 +89,31 @@ export function deviceIdOf(text: string | undefined): string | undefined {
   return digits === undefined || digits === '0000' || digits === 'ffff' ? undefined : `0x${digits}`
 }
 
+/**
+ * Products by PCI device id (`amdgpu.ids` of libdrm). Tools name one chip `MI300X-O`, `AMD Instinct MI300X` or not at
+ * all, and without a tool there is no name: the id is what all sources agree on.
+ */
+const PRODUCTS: Readonly<Record<string, string>> = {
+  '0x7408': 'AMD Instinct MI250X',
+  '0x740c': 'AMD Instinct MI250X / MI250',
+  '0x740f': 'AMD Instinct MI210',
+  '0x74a0': 'AMD Instinct MI300A',
+  '0x74a1': 'AMD Instinct MI300X',
+  '0x74a2': 'AMD Instinct MI308X',
+  '0x74a5': 'AMD Instinct MI325X',
+  '0x74b5': 'AMD Instinct MI300X VF',
+  '0x74b9': 'AMD Instinct MI325X VF',
+  '0x75a0': 'AMD Instinct MI350X',
+  '0x75a3': 'AMD Instinct MI355X',
+}
+
+/** Name of the product, the same whichever source told of the GPU; undefined when nothing tells it. */
+export function productOf(gpu: GpuFacts): string | undefined {
+  const { deviceId, productName } = gpu
+  const known = deviceId !== undefined && Object.hasOwn(PRODUCTS, deviceId) ? PRODUCTS[deviceId] : undefined
+  return known ?? productName ?? (deviceId && `AMD device ${deviceId}`)
+}
+
 /** A product's name; undefined for ids and vendor names, which the tools print when they lack the name. */
 export function productNameOf(text: string | undefined): string | undefined {
   if (text === undefined || /^0x[0-9a-f]+$/i.test(text)) return undefined

@@ -1,6 +1,10 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { recording } from '../../../tests/support/fakerocm.ts'
+import { buildEnvironment } from '../environment.ts'
 import { readAmdSmiStatic, readAmdSmiVersion } from './amd-smi.ts'
 import { readCpu } from './cpu.ts'
 import type { GpuFacts } from './facts.ts'
@@ -17,6 +21,18 @@ const readers: Readonly<Record<string, (text: string) => readonly GpuFacts[]>> =
   'nvidia-smi': (text) => readNvidiaSmi(text).gpus,
   kfd: (text) => readKfdTopology([{ node: 0, properties: text, memBanks: [text] }]).gpus,
   sysfs: (text) => readSysfs([{ files: { vendor: '0x1002', uevent: text, product_name: text } }]).gpus,
+}
+
+const recordedFolder = new URL('../../../tests/fixtures/amd/', import.meta.url)
+
+/** Every text that a tool or the kernel printed, whether or not the product reads it. */
+const recordings = readdirSync(recordedFolder, { recursive: true, withFileTypes: true })
+  .filter((entry) => entry.isFile() && /^(amd-smi|rocm-smi|rocminfo|kfd|nvidia-smi|cpu)$/.test(kindOf(entry)))
+  .map((entry) => ({ name: entry.name, text: readFileSync(path.join(entry.parentPath, entry.name), 'utf8') }))
+
+function kindOf(entry: { readonly parentPath: string }): string {
+  const parts = path.relative(fileURLToPath(recordedFolder), entry.parentPath).split(path.sep)
+  return (parts[0] === 'recorded' ? parts[1] : parts[0]) ?? ''
 }
 
 const samples = [
@@ -94,5 +110,106 @@ describe('unknown text', () => {
         expect(chosen.length).toBeLessThanOrEqual(gpus.length)
       }),
     )
+  })
+})
+
+/** Units in which the sources count: bytes, MiB and GiB of memory, micro- and milliwatts, CUs of SIMDs. */
+const SCALES = [1, 1024, 1024 ** 2, 1024 ** 3, 1e3, 1e6]
+
+/** Whether a number stands in the text, but for the units that the readers convert. */
+function told(value: number, numbers: ReadonlySet<number>): boolean {
+  return SCALES.some((scale) =>
+    [value / scale, value * scale].some((written) =>
+      [written, Math.round(written * 1e6) / 1e6].some((number) => numbers.has(number)),
+    ),
+  )
+}
+
+/** One fault at a place: bytes flipped, cut, doubled, a number changed, `N/A` or something huge put in. */
+function mutated(text: string, random: () => number): string {
+  const at = Math.floor(random() * text.length)
+  const length = Math.floor(random() * 60)
+  const [before, piece, after] = [text.slice(0, at), text.slice(at, at + length), text.slice(at + length)]
+  switch (Math.floor(random() * 8)) {
+    case 0:
+      return `${before}${String.fromCharCode(Math.floor(random() * 0x2fff))}${after}`
+    case 1:
+      return before
+    case 2:
+      return `${before}${piece}${piece}${after}`
+    case 3:
+      return text.replace(/\d+/g, (digits) => (random() < 0.05 ? String(Math.floor(random() * 1e6)) : digits))
+    case 4:
+      return text.replace(/\d+/g, (digits) =>
+        random() < 0.05 ? '9'.repeat(1 + Math.floor(random() * 40)) : digits,
+      )
+    case 5:
+      return text.replace(/"[^"]*"|\d+/g, (value) => (random() < 0.05 ? '"N/A"' : value))
+    case 6:
+      return `${before}${'['.repeat(200)}${after}`
+    default:
+      return `${after}${piece}${before}`
+  }
+}
+
+/** Park and Miller's generator: the same faults on every machine. */
+function seeded(seed: number): () => number {
+  let state = seed
+  return () => {
+    state = (state * 48_271) % 2_147_483_647
+    return state / 2_147_483_647
+  }
+}
+
+describe('recordings with a fault in them', () => {
+  const rounds = Number(process.env.FUZZ_ROUNDS) || 10_000
+
+  it(`give no number that the text does not hold, ${rounds} times`, () => {
+    const random = seeded(20_261_201)
+    const all = Object.entries(readers)
+    let checked = 0
+    for (let round = 0; round < rounds; round++) {
+      const source = recordings[Math.floor(random() * recordings.length)]
+      if (source === undefined) throw new Error('there is no recording')
+      const text = mutated(source.text, random)
+      const numbers = new Set((text.match(/\d+(?:\.\d+)?/g) ?? []).map(Number))
+      for (const [name, read] of all) {
+        const gpus = read(text)
+        expectFacts(gpus)
+        for (const { vramBytes, powerCapW, temperatureC } of gpus)
+          for (const value of [vramBytes, powerCapW, temperatureC]) {
+            if (value !== undefined) checked += 1
+            if (
+              value !== undefined &&
+              !(name === 'kfd' && value === vramBytes) &&
+              !told(Math.abs(value), numbers)
+            )
+              throw new Error(`${name} made up ${value} of ${source.name}:\n${text.slice(0, 2000)}`)
+          }
+      }
+      buildEnvironment({
+        measuredOn: 'gpu',
+        gpus: readers['amd-smi']?.(text) ?? [],
+        cpu: readCpu({ cpuinfo: text }),
+      })
+    }
+    // The readers still read much of what has a fault elsewhere.
+    expect(checked).toBeGreaterThan(rounds / 5)
+  })
+})
+
+describe('recordings of commands that nobody asked for', () => {
+  const foreign = recordings.filter(({ name }) => /text|\.txt$|\.csv$|topology|process/.test(name))
+
+  it('are many', () => expect(foreign.length).toBeGreaterThan(40))
+
+  it.each(foreign.map(({ name, text }) => [name, text] as const))('%s names no GPU', (name, text) => {
+    const reader = /^query_/.test(name) ? 'amd-smi' : 'nvidia-smi'
+    expect(readers[reader]?.(text)).toEqual([])
+    for (const read of [readers['amd-smi'], readers['rocm-smi']])
+      for (const gpu of read?.(text) ?? [])
+        expect([gpu.vramBytes, gpu.powerCapW, gpu.productName, gpu.gfxTarget]).toEqual(
+          Array(4).fill(undefined),
+        )
   })
 })
