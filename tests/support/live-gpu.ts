@@ -105,8 +105,10 @@ users = os.path.join(card, "../../../kfd/kfd/proc", str(os.getpid()))
 def put(**values):
     for name, value in values.items():
         folder = card if name.startswith(("gpu", "mem")) else os.path.join(card, "hwmon/hwmon3")
-        with open(os.path.join(folder, name), "w") as file:
-            file.write(f"{value}\\n")
+        # A card may lack the sensor.
+        if os.path.exists(os.path.join(folder, name)):
+            with open(os.path.join(folder, name), "w") as file:
+                file.write(f"{value}\\n")
 
 
 idle = dict(gpu_busy_percent=0, mem_info_vram_used=300000000, power1_input=140000000, freq1_input=132000000)
