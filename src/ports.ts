@@ -12,7 +12,13 @@ import type { Report } from './report/report.ts'
 
 /** A baseline's inputs as they stood at another commit. */
 export type BaseInputs =
-  | { readonly kind: 'found'; readonly components: KeyComponents; readonly warnings: readonly Warning[] }
+  | {
+      readonly kind: 'found'
+      /** The benchmark as the commit describes it. */
+      readonly benchmark: Benchmark
+      readonly components: KeyComponents
+      readonly warnings: readonly Warning[]
+    }
   | { readonly kind: 'unavailable'; readonly warning: Warning }
 
 /** Which commit the head is compared with. */
@@ -32,7 +38,18 @@ export type Sources = {
     readonly warnings: readonly Warning[]
   }>
   readonly baseComponents: (workload: string, commit: string) => Promise<BaseInputs>
+  readonly worktree: (commit: string) => Promise<Worktree>
 }
+
+/** A commit's files in a folder of their own, gone when disposed. */
+export type Worktree =
+  | (AsyncDisposable & {
+      readonly kind: 'made'
+      /** What stands for the job's workspace in it. */
+      readonly folder: string
+      readonly warnings: readonly Warning[]
+    })
+  | { readonly kind: 'unavailable'; readonly warning: Warning }
 
 /** Answer of the store: text, not an object, since only pure code may give untrusted bytes a meaning. */
 export type Found =
@@ -100,6 +117,8 @@ export type TrialRequest = {
   readonly configJson: string
   /** GPU ids to pin, empty on a CPU run. */
   readonly gpuIds: readonly string[]
+  /** Folder that the workload is started in, the job's workspace unless given. */
+  readonly folder?: string
   /** Makes it a profiled trial, whose steps measure nothing; stopped after this many seconds at the latest. */
   readonly profile?: { readonly by: 'rocprofv3' | 'torch'; readonly maxSeconds: number }
 }

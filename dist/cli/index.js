@@ -13804,7 +13804,7 @@ __nccwpck_require__.a(__webpack_module__, async (__webpack_handle_async_dependen
 /* harmony import */ var _hash_hash_js__WEBPACK_IMPORTED_MODULE_6__ = __nccwpck_require__(9014);
 /* harmony import */ var _io_git_js__WEBPACK_IMPORTED_MODULE_7__ = __nccwpck_require__(9053);
 /* harmony import */ var _io_installation_js__WEBPACK_IMPORTED_MODULE_8__ = __nccwpck_require__(6565);
-/* harmony import */ var _io_sources_js__WEBPACK_IMPORTED_MODULE_9__ = __nccwpck_require__(5945);
+/* harmony import */ var _io_sources_js__WEBPACK_IMPORTED_MODULE_9__ = __nccwpck_require__(1366);
 /* harmony import */ var _io_workspace_js__WEBPACK_IMPORTED_MODULE_10__ = __nccwpck_require__(6840);
 /* harmony import */ var _plan_environment_variables_js__WEBPACK_IMPORTED_MODULE_14__ = __nccwpck_require__(9319);
 /* harmony import */ var _plan_inputs_js__WEBPACK_IMPORTED_MODULE_11__ = __nccwpck_require__(9357);
@@ -16818,22 +16818,27 @@ async function openGit(directory, env, signal) {
     const root = await findRoot(directory, run);
     const commit = (revision) => line(['rev-parse', '--verify', '--quiet', '--end-of-options', `${revision}^{commit}`]);
     const has = async (sha) => (await run(['cat-file', '-e', `${sha}^{tree}`])).code === 0;
+    const command = async (args, folder = directory, always = false) => {
+        const ended = await runProcess({
+            command: 'git',
+            // Hooks are the repository's code, and a checkout would run them.
+            args: ['-c', 'safe.directory=*', '-c', 'core.hooksPath=/dev/null', ...args],
+            cwd: folder,
+            env: childEnv,
+            // Over ssh git has no patience of its own.
+            deadlineMs: deadlineMs(env, 'ROCM_BENCH_FETCH_DEADLINE_SECONDS', 60),
+            maxOutputBytes: 16 * 1024 * 1024,
+            signal: always ? undefined : signal,
+        });
+        if (ended.kind === 'ended')
+            return { ok: ended.how === 'exit code 0', said: ended.stderr.trim() || ended.how };
+        return { ok: false, said: ended.kind === 'stopped' ? ended.why : ended.error.message };
+    };
     const fetch = async (ref) => {
         // A stalled server must not hold the job: give up when nothing moves for 20 seconds.
         const patience = ['-c', 'http.lowSpeedLimit=1', '-c', 'http.lowSpeedTime=20'];
         const one = ['fetch', '--quiet', '--no-tags', '--depth=1', '--no-recurse-submodules', 'origin', '--', ref];
-        // Over ssh git knows no such patience.
-        const deadline = deadlineMs(env, 'ROCM_BENCH_FETCH_DEADLINE_SECONDS', 60);
-        const ended = await runProcess({
-            command: 'git',
-            args: ['-c', 'safe.directory=*', ...patience, ...one],
-            cwd: directory,
-            env: childEnv,
-            deadlineMs: deadline,
-            maxOutputBytes: 16 * 1024 * 1024,
-            signal,
-        });
-        return ended.kind === 'ended' && ended.how === 'exit code 0';
+        return (await command([...patience, ...one])).ok;
     };
     return {
         root,
@@ -16857,6 +16862,12 @@ async function openGit(directory, env, signal) {
             return has(sha);
         },
         fetchRef: fetch,
+        command,
+        submodules: async () => {
+            const text = (await run(['-C', root, 'submodule', 'status'])).out.toString('utf8');
+            // A minus marks one that is not checked out.
+            return [...text.matchAll(/^[ +U][0-9a-f]{40,64} (.+?)(?: \(.*\))?$/gm)].map((match) => match[1] ?? '');
+        },
         file: (sha, path) => readBlob(run, sha, path),
         isClean: async (path) => {
             const args = [
@@ -16960,7 +16971,7 @@ function findInstallation(script) {
 
 /***/ }),
 
-/***/ 5945:
+/***/ 1366:
 /***/ ((__unused_webpack___webpack_module__, __webpack_exports__, __nccwpck_require__) => {
 
 
@@ -16978,6 +16989,8 @@ var external_node_crypto_ = __nccwpck_require__(7598);
 var external_node_fs_ = __nccwpck_require__(3024);
 // EXTERNAL MODULE: external "node:fs/promises"
 var promises_ = __nccwpck_require__(1455);
+;// CONCATENATED MODULE: external "node:os"
+const external_node_os_namespaceObject = __WEBPACK_EXTERNAL_createRequire(import.meta.url)("node:os");
 // EXTERNAL MODULE: external "node:path"
 var external_node_path_ = __nccwpck_require__(6760);
 ;// CONCATENATED MODULE: external "node:stream/promises"
@@ -16990,6 +17003,66 @@ var hash = __nccwpck_require__(9014);
 var plan = __nccwpck_require__(4890);
 // EXTERNAL MODULE: ./build/io/workspace.js
 var io_workspace = __nccwpck_require__(6840);
+;// CONCATENATED MODULE: ./build/io/worktree.js
+/** A commit's files beside the workspace, in a git worktree of its own; nothing of the workspace leaks into it. */
+
+
+/**
+ * Checks the commit out into a folder below `tempRoot`, in the same place below what stands for the workspace, with
+ * its submodules where the workspace has them; Git LFS fills its files where it is installed. No hook is run.
+ */
+async function makeWorktree(git, workspace, commit, tempRoot) {
+    const base = await (0,promises_.mkdtemp)(external_node_path_.join(tempRoot, 'rocm-bench-base-'));
+    const { tree, folder } = places(git.root, workspace, base);
+    const dispose = async () => {
+        await git.command(['worktree', 'remove', '--force', tree], git.root, true);
+        await (0,promises_.rm)(base, { recursive: true, force: true });
+        await git.command(['worktree', 'prune'], git.root, true);
+    };
+    await (0,promises_.mkdir)(external_node_path_.dirname(tree), { recursive: true });
+    const made = await git.command(['worktree', 'add', '--quiet', '--detach', tree, commit]);
+    if (!made.ok) {
+        await dispose();
+        const message = `${commit.slice(0, 12)} cannot be checked out beside the workspace: ${made.said.slice(0, 500)}`;
+        const hint = 'paired rounds need it; `baseline: cached` does without';
+        return { kind: 'unavailable', warning: { code: 'base-worktree-failed', message, hint } };
+    }
+    return {
+        kind: 'made',
+        folder,
+        warnings: await fillSubmodules(git, tree),
+        [Symbol.asyncDispose]: dispose,
+    };
+}
+/** The worktree lies to the folder that stands for the workspace as the repository lies to the workspace. */
+function places(root, workspace, base) {
+    const below = external_node_path_.relative(workspace, root);
+    if (below !== '' && !below.startsWith('..'))
+        return { tree: external_node_path_.join(base, below), folder: base };
+    const tree = external_node_path_.join(base, 'tree');
+    return { tree, folder: external_node_path_.join(tree, external_node_path_.relative(root, workspace)) };
+}
+async function fillSubmodules(git, tree) {
+    const listed = await git.submodules();
+    if (listed.length === 0)
+        return [];
+    const filled = await git.command([
+        '-c',
+        'protocol.file.allow=user',
+        'submodule',
+        'update',
+        '--quiet',
+        '--init',
+        '--recursive',
+        '--',
+        ...listed,
+    ], tree);
+    if (filled.ok)
+        return [];
+    const message = `the base's submodules could not be filled: ${filled.said.slice(0, 500)}`;
+    return [{ code: 'base-submodules-missing', message, hint: 'its workload may fail without them' }];
+}
+
 ;// CONCATENATED MODULE: ./build/io/sources.js
 /** The benchmark's inputs of the working tree, and of any commit straight from git's objects. */
 var __addDisposableResource = (undefined && undefined.__addDisposableResource) || function (env, value, async) {
@@ -17053,6 +17126,8 @@ var __disposeResources = (undefined && undefined.__disposeResources) || (functio
 
 
 
+
+
 /** Configs are read whole; nothing larger is a config. */
 const MAX_CONFIG_BYTES = 1024 * 1024;
 /** Implements the port `Sources` over a git repository. */
@@ -17063,6 +17138,7 @@ function createSources(setting) {
         runner_script_sha: await sha256OfFile(setting.runnerScript),
     });
     return {
+        worktree: (commit) => makeWorktree(git, workspace, commit, setting.tempRoot ?? external_node_os_namespaceObject.tmpdir()),
         components: async (benchmark) => {
             const file = await (0,io_workspace/* insideWorkspace */.CT)(workspace, benchmark.workload, 'workload');
             const workloadSha = await sha256OfFile(file);
@@ -17090,7 +17166,7 @@ function createSources(setting) {
                 ...(await shared()),
                 workload_script_sha: script.sha,
             };
-            return { kind: 'found', components, warnings: script.warnings };
+            return { kind: 'found', benchmark: planned.benchmark, components, warnings: script.warnings };
         },
     };
 }
@@ -17498,6 +17574,7 @@ const INPUT_NAMES = (/* unused pure expression or super */ null && ([
     'gpu',
     'baseline',
     'baseline-ref',
+    'max-rounds',
     'min-effect',
     'fail-on',
     'timeout-minutes',
@@ -17604,7 +17681,8 @@ const schema = zod__WEBPACK_IMPORTED_MODULE_1__/* .object */ .Ikc({
     runner: oneOf(['auto', 'live', 'replay']).default('auto'),
     device: oneOf(['auto', 'gpu', 'cpu']).default('auto'),
     gpu: gpuNames.optional(),
-    baseline: oneOf(['auto', 'cached', 'none']).default('auto'),
+    baseline: oneOf(['auto', 'cached', 'paired', 'none']).default('auto'),
+    'max-rounds': wholeNumber(3, 16).default(8),
     'baseline-ref': gitRef.optional(),
     'min-effect': minEffect.default(0.02),
     'fail-on': oneOf(['none', 'regression', 'inconclusive']).default('regression'),
@@ -17642,6 +17720,7 @@ function readInputs(raw) {
             device: value.device,
             ...(value.gpu !== undefined && { gpu: value.gpu }),
             baseline: value.baseline,
+            maxRounds: value['max-rounds'],
             ...(value['baseline-ref'] !== undefined && { baselineRef: value['baseline-ref'] }),
             minEffect: value['min-effect'],
             failOn: value['fail-on'],
@@ -18133,6 +18212,8 @@ var plan_inputs = __nccwpck_require__(9357);
 
 
 
+/** The rounds of one benchmark may take as long as so many trials that run into their timeout. */
+const ROUNDS_TIMEOUTS = 4;
 /**
  * Joins inputs and a config's text; the same for the head's config and for another commit's, so that both
  * sides are read by one set of rules.
@@ -18177,6 +18258,8 @@ function parsePlan(inputs, configText, trigger, environmentTag) {
         device: inputs.device,
         ...(inputs.gpu && { gpu: inputs.gpu }),
         baseline: inputs.baseline,
+        maxRounds: inputs.maxRounds,
+        roundsSeconds: ROUNDS_TIMEOUTS * inputs.timeoutMinutes * 60,
         minEffect: inputs.minEffect,
         failOn: inputs.failOn,
         profile: inputs.profile,

@@ -1,17 +1,19 @@
 /** One benchmark's way along the road: hash, restore or measure, keep, compare; sees only ports. */
 
 import { clockWarning } from '../compare/clock-split.ts'
-import { compareHead } from '../compare/head.ts'
+import { compareHead, type Judged } from '../compare/head.ts'
 import type { Warning } from '../errors.ts'
-import { diffComponents, type KeyComponents, redactedComponents } from '../hash/components.ts'
+import { diffComponents, redactedComponents } from '../hash/components.ts'
 import { hashBenchmark } from '../hash/hash.ts'
 import { environmentDiff } from '../measure/environment.ts'
 import { newestProfile } from '../measure/profile/stored.ts'
-import { type Measurement, sameWorkflowRun } from '../measure/result.ts'
+import { addRun, type Measurement, type Run, sameWorkflowRun } from '../measure/result.ts'
 import type { Benchmark, Plan } from '../plan/plan.ts'
 import type { BaseCommit, DeviceFacts, World } from '../ports.ts'
 import type { ReportEntry } from '../report/report.ts'
+import { readBaseSide, whyMissing } from './base-side.ts'
 import { findBaseline } from './baseline.ts'
+import { type Climbed, climb, type NotClimbed, storedRounds, wantsRounds } from './ladder.ts'
 import { chooseExecutor, type Kept, keepRun, measureRun } from './measure.ts'
 import { explainMiss, findKnown, headLanes, type Known, onceEach } from './restore.ts'
 
@@ -66,32 +68,40 @@ export async function runBenchmark(
   if (hit || spared) {
     const sides = { hash, baseHash: baseSide.hash, baseComponents, environmentDigest, known, measured: false }
     const { baseline, warnings: baselineWarnings } = await findBaseline(plan, base, sides, world.results)
-    const judged = compareHead({
+    const cached = compareHead({
       head: hit?.measurement,
       baseline: baseline.measurement,
       missing: whyMissing(base, baseSide.warnings),
       identical,
       minEffect: plan.minEffect,
     })
-    return {
-      ...common,
-      source: 'cached',
-      cacheKey: hit?.key ?? '',
-      saved: false,
-      ...newestMetrics(hit?.measurement),
-      baseline,
-      ...judged,
-      contextChanges: contextChanges(baseline.measurement, hit?.measurement),
-      warnings: onceEach([
-        ...warnings,
-        ...(hit && plan.profile !== 'off' && !newestProfile(hit.measurement) ? [NO_STORED_PROFILE] : []),
-        ...baselineWarnings,
-      ]),
-    }
+    const { runnable } = baseSide
+    const asks = hit !== undefined && live && !identical && wantsRounds(plan, cached, runnable)
+    const stored = asks && runnable && (await storedRounds(plan, hit.measurement, runnable, facts, world))
+    if (!asks || stored)
+      return {
+        ...common,
+        source: 'cached',
+        cacheKey: hit?.key ?? '',
+        saved: false,
+        ...newestMetrics(hit?.measurement),
+        baseline,
+        ...cached,
+        ...(stored && { ...stored.judged, baseline: stored.baseline }),
+        contextChanges: contextChanges(baseline.measurement, hit?.measurement),
+        warnings: onceEach([
+          ...warnings,
+          ...(hit && plan.profile !== 'off' && !newestProfile(hit.measurement) ? [NO_STORED_PROFILE] : []),
+          ...baselineWarnings,
+        ]),
+      }
+    world.log.info(
+      `${benchmark.name}: the cached results do not clear the change, so it is measured in rounds`,
+    )
   }
 
   const miss =
-    plan.readCache && live
+    plan.readCache && live && !hit
       ? await explainMiss(
           lane,
           { benchmark: benchmark.name, components: head.components, environment: facts.environment },
@@ -106,6 +116,7 @@ export async function runBenchmark(
   if (made.kind === 'failed')
     return {
       ...common,
+      cacheHit: false,
       source: 'failed',
       cacheKey: '',
       saved: false,
@@ -129,14 +140,14 @@ export async function runBenchmark(
     key_components: components,
     environment: facts.environment,
   }
-  const kept: Kept = await keepRun(plan, made.run, identity, known, lookUp, world.results)
-  if (kept.saved)
-    world.log.info(`${benchmark.name}: saved as ${kept.key}, runs in it: ${kept.measurement.runs.length}`)
   const { runId, attempt } = plan.trigger
-  const own = kept.measurement.runs.filter((run) => sameWorkflowRun(run.id, runId))
+  const first = addRun(
+    known.kind === 'found' ? { ...known.measurement, ...identity } : { schema: 1, ...identity, runs: [] },
+    made.run,
+  )
   // A nightly job examines no change: it measures again to see whether the earlier runs of these inputs still hold.
-  const nightly = plan.trigger.event === 'schedule' && own.length < kept.measurement.runs.length
-  const rerun = identical || nightly
+  const others = first.runs.some((run) => !sameWorkflowRun(run.id, runId))
+  const rerun = identical || (plan.trigger.event === 'schedule' && others)
   const sides = {
     hash,
     baseHash: rerun ? hash : baseSide.hash,
@@ -146,29 +157,75 @@ export async function runBenchmark(
     measured: true,
   }
   const { baseline, warnings: baselineWarnings } = await findBaseline(plan, base, sides, world.results)
-  const judged = compareHead({
-    head: rerun ? { ...kept.measurement, runs: own } : kept.measurement,
-    blind: kept.blind && attempt > 1,
-    baseline: baseline.measurement,
-    missing: whyMissing(base, baseSide.warnings),
-    identical: false,
-    sameInputs: rerun,
-    minEffect: plan.minEffect,
-  })
-  const clock = [judged.clockSplit && clockWarning(judged.clockSplit, plan.minEffect)].filter(
+  const judge = (measurement: Measurement, blind: boolean): Judged =>
+    compareHead({
+      head: rerun
+        ? { ...measurement, runs: measurement.runs.filter((run) => sameWorkflowRun(run.id, runId)) }
+        : measurement,
+      blind,
+      baseline: baseline.measurement,
+      missing: whyMissing(base, baseSide.warnings),
+      identical: false,
+      sameInputs: rerun,
+      minEffect: plan.minEffect,
+    })
+  const asks =
+    live &&
+    !rerun &&
+    made.trial.validity.length === 0 &&
+    wantsRounds(plan, judge(first, false), baseSide.runnable)
+  const climbed = asks ? await confirm() : undefined
+  const run = climbed?.headRun ? addTrials(made.run, climbed.headRun) : made.run
+  const kept: Kept = await keepRun(plan, run, identity, known, lookUp, world.results)
+  if (kept.saved)
+    world.log.info(`${benchmark.name}: saved as ${kept.key}, runs in it: ${kept.measurement.runs.length}`)
+  if (climbed && 'interrupted' in climbed) throw climbed.interrupted
+  const answer =
+    climbed?.kind === 'climbed'
+      ? climbed
+      : { judged: judge(kept.measurement, kept.blind && attempt > 1), baseline }
+  const clock = [answer.judged.clockSplit && clockWarning(answer.judged.clockSplit, plan.minEffect)].filter(
     (warning) => warning !== undefined,
   )
   return {
     ...common,
+    cacheHit: false,
     source: live ? 'measured' : 'replayed',
     cacheKey: kept.key,
     saved: kept.saved,
     ...newestMetrics(kept.measurement),
-    baseline,
-    ...judged,
+    baseline: answer.baseline,
+    ...answer.judged,
+    ...(climbed?.kind === 'climbed' && { rounds: climbed.rounds }),
     ...(miss && { miss }),
-    contextChanges: contextChanges(baseline.measurement, kept.measurement),
-    warnings: onceEach([...warnings, ...made.warnings, ...kept.warnings, ...baselineWarnings, ...clock]),
+    contextChanges: contextChanges(answer.baseline.measurement, kept.measurement),
+    warnings: onceEach([
+      ...warnings.filter((warning) => warning !== CACHE_HIT),
+      ...made.warnings,
+      ...(climbed?.warnings ?? []),
+      ...kept.warnings,
+      ...baselineWarnings,
+      ...clock,
+    ]),
+  }
+
+  /** What ends the rounds must not lose what was measured before them. */
+  async function confirm(): Promise<Climbed | NotClimbed> {
+    if (baseSide.runnable === undefined) throw new Error('rounds were asked for without a base')
+    try {
+      return await climb(plan, benchmark, baseSide.runnable, facts, executor, world)
+    } catch (interrupted) {
+      return { kind: 'unavailable', headRun: undefined, warnings: [], interrupted }
+    }
+  }
+}
+
+/** One run of this job: the trial that was compared with the cache, then those of the rounds. */
+function addTrials(run: Run, more: Run): Run {
+  return {
+    ...run,
+    warnings: [...new Set([...run.warnings, ...more.warnings])].slice(0, 100),
+    trials: [...run.trials, ...more.trials],
   }
 }
 
@@ -180,32 +237,6 @@ const NO_STORED_PROFILE: Warning = {
   code: 'profile-not-cached',
   message: 'the cached result has no profile, and on a cache hit none is made',
   hint: '`cache: false` measures and profiles again',
-}
-
-type BaseSide = {
-  readonly hash: string | undefined
-  readonly components: KeyComponents | undefined
-  readonly warnings: readonly Warning[]
-}
-
-async function readBaseSide(benchmark: Benchmark, base: BaseCommit, world: World): Promise<BaseSide> {
-  if (base.kind === 'unavailable') return { hash: undefined, components: undefined, warnings: [] }
-  const inputs = await world.sources.baseComponents(benchmark.workload, base.commit)
-  if (inputs.kind === 'unavailable')
-    return { hash: undefined, components: undefined, warnings: [inputs.warning] }
-  return {
-    hash: hashBenchmark(inputs.components),
-    components: inputs.components,
-    warnings: inputs.warnings,
-  }
-}
-
-function whyMissing(base: BaseCommit, warnings: readonly Warning[]): string {
-  if (base.kind === 'unavailable') return `there is no commit to compare with: ${base.chosenBy}`
-  const at = `${base.chosenBy}, ${base.commit.slice(0, 12)}`
-  const [unreadable] = warnings
-  if (unreadable) return `the base (${at}) has no such benchmark: ${unreadable.message}`
-  return `nothing comparable is cached for the base (${at}); a run there makes the baseline`
 }
 
 function newestMetrics(measurement: Measurement | undefined): Pick<ReportEntry, 'metrics' | 'measurement'> {

@@ -9,7 +9,7 @@ import { acceptResult, addRun, type Measurement, type Run, type Trial } from '..
 import { readTrial } from '../measure/trial.ts'
 import { secretScrubber, secretsIn } from '../plan/environment-variables.ts'
 import type { Benchmark, Plan } from '../plan/plan.ts'
-import type { DeviceFacts, Executor, Results, World } from '../ports.ts'
+import type { DeviceFacts, Executor, HeldDevice, Results, World } from '../ports.ts'
 import type { Failure } from '../report/report.ts'
 import { profileRun } from './profile.ts'
 import type { Known } from './restore.ts'
@@ -43,10 +43,30 @@ export function chooseExecutor(
 const READY: Preflight = { invalid: [], warnings: [] }
 
 export type Made =
-  | { readonly kind: 'made'; readonly run: Run; readonly trial: Trial; readonly warnings: readonly Warning[] }
+  | {
+      readonly kind: 'made'
+      readonly run: Run
+      readonly trial: Trial
+      /** Wall time of the trial. */
+      readonly seconds: number
+      readonly warnings: readonly Warning[]
+    }
   | { readonly kind: 'failed'; readonly failure: Failure; readonly warnings: readonly Warning[] }
 
-/** Runs one trial, and one more to profile it when asked for, and reads them. A workload that failed is a value; only the host's faults are thrown. */
+/** Where and how one trial is made. */
+export type TrialPlace = {
+  readonly held: HeldDevice | undefined
+  /** The commit whose files are measured. */
+  readonly commit: string
+  /** Folder that the workload is started in; the job's workspace when absent. */
+  readonly folder?: string
+  /** Title of the trial in the log. */
+  readonly title: string
+  /** Whether a profiled trial follows it. */
+  readonly profiled: boolean
+}
+
+/** Holds the device and makes one trial on it, and one more to profile it when asked for. */
 export async function measureRun(
   plan: Plan,
   benchmark: Benchmark,
@@ -54,17 +74,40 @@ export async function measureRun(
   executor: Executor,
   world: World,
 ): Promise<Made> {
+  await using held = executor.kind === 'live' ? await world.device.hold(facts) : undefined
+  const title = `${benchmark.name}: ${executor.kind === 'live' ? 'running' : 'replaying'} ${benchmark.workload}`
+  const place = { held, commit: world.commit, title, profiled: true }
+  return makeRun(plan, benchmark, facts, executor, place, world)
+}
+
+/**
+ * Makes one trial on a device that is held, and reads it. A workload that failed is a value; only the host's faults
+ * are thrown.
+ */
+export async function makeRun(
+  plan: Plan,
+  benchmark: Benchmark,
+  facts: DeviceFacts,
+  executor: Executor,
+  place: TrialPlace,
+  world: World,
+): Promise<Made> {
+  const { held } = place
   const startedAt = world.clock.now()
   const scrub = secretScrubber(secretsIn(benchmark.config))
   const seen: Warning[] = []
-  await using held = executor.kind === 'live' ? await world.device.hold(facts) : undefined
   const checked = held && facts.measuredOn === 'gpu' ? preflight(held.before, held.numaBalancing) : READY
   seen.push(...(held?.warnings ?? []), ...checked.warnings)
   try {
     const gpuIds = facts.measuredOn === 'gpu' ? facts.gpuIds : []
-    const request = { benchmark, configJson: canonicalJson(benchmark.config), gpuIds }
-    const title = `${benchmark.name}: ${executor.kind === 'live' ? 'running' : 'replaying'} ${benchmark.workload}`
-    const files = await world.log.group(title, () => executor.trial(request))
+    const { folder } = place
+    const request = {
+      benchmark,
+      configJson: canonicalJson(benchmark.config),
+      gpuIds,
+      ...(folder !== undefined && { folder }),
+    }
+    const files = await world.log.group(place.title, () => executor.trial(request))
     seen.push(...files.warnings)
     if (held) seen.push(...leftBehind(held.before, await held.now()))
     const { measuredOn, limits } = facts
@@ -82,7 +125,7 @@ export async function measureRun(
     const all = scrub([...seen, ...read.warnings, ...mfu.warnings])
     const run: Run = scrub({
       id: plan.trigger.runId,
-      commit: world.commit,
+      commit: place.commit,
       ref: plan.trigger.ref,
       run_url: plan.trigger.runUrl,
       started_at: startedAt,
@@ -93,8 +136,16 @@ export async function measureRun(
     })
     // While the device is still held: a profiler must not run beside the measurement of another job.
     const measured = { run, trial, seconds: read.seconds }
-    const profiled = await profileRun(plan, benchmark, facts, executor, measured, world.log)
-    return { kind: 'made', run: profiled.run, trial, warnings: [...all, ...profiled.warnings] }
+    const profiled = place.profiled
+      ? await profileRun(plan, benchmark, facts, executor, measured, world.log)
+      : { run, warnings: [] }
+    return {
+      kind: 'made',
+      run: profiled.run,
+      trial,
+      seconds: read.seconds,
+      warnings: [...all, ...profiled.warnings],
+    }
   } catch (thrown) {
     if (!(thrown instanceof WorkloadError)) throw thrown
     const { code, message, hint, logTail, logs } = thrown

@@ -6,6 +6,7 @@ import { compareCached } from './cached.ts'
 import { type ClockSplit, clockSplit } from './clock-split.ts'
 import { environmentObstacle, headDoubt, judgeable, MIN_STEPS } from './comparable.ts'
 import type { Comparison, Verdict } from './comparison.ts'
+import { comparePaired, type Look, type Round } from './paired.ts'
 import { gatingMetric, metricOf } from './values.ts'
 import { entryVerdict } from './verdict.ts'
 
@@ -64,6 +65,18 @@ export function compareHead(sides: Sides): Judged {
     verdict,
     ...(split && { clockSplit: split }),
     reason: reasonOf(comparisons, verdict, sides.sameInputs ?? false),
+  }
+}
+
+/** Judges one benchmark by paired rounds: the one way to accuse a change. Needs one round at least. */
+export function compareRounds(rounds: readonly Round[], look: Look, minEffect: number, why: string): Judged {
+  const comparisons = comparePaired(rounds, look, minEffect)
+  const verdict = entryVerdict(comparisons)
+  const counted = rounds.length === 1 ? '1 paired round' : `${rounds.length} paired rounds`
+  return {
+    comparisons,
+    verdict,
+    reason: `${reasonOf(comparisons, verdict, false)} (${counted}: ${why})`,
   }
 }
 

@@ -63,7 +63,7 @@ export function liveExecutor(setting: LiveSetting): Executor {
 
 async function runScript(
   setting: LiveSetting,
-  { benchmark, gpuIds, profile }: TrialRequest,
+  { benchmark, gpuIds, profile, folder: place }: TrialRequest,
   folder: string,
   config: string,
 ): Promise<Ended> {
@@ -71,7 +71,7 @@ async function runScript(
   const mayTake = Math.min(setting.timeoutMinutes * 60, profile?.maxSeconds ?? Number.POSITIVE_INFINITY)
   const timeoutSeconds = Math.ceil(mayTake)
   const child = spawn('bash', [path.join(setting.actionRoot, 'runner', 'bench_runner.sh')], {
-    cwd: setting.workspace,
+    cwd: place ?? setting.workspace,
     stdio: ['ignore', 'ignore', 'pipe'],
     env: {
       ...workloadEnvironment(setting.hostEnv, benchmark.config.env_vars),

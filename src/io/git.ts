@@ -32,6 +32,15 @@ export type Git = {
   readonly fetchRef: (ref: string) => Promise<boolean>
   /** A file at a commit; symbolic links inside the repository are followed as the working tree would. */
   readonly file: (commit: string, path: string) => Promise<GitFile>
+  /** Runs git as a long command, with a deadline; what it printed on failure. */
+  readonly command: (
+    args: readonly string[],
+    folder?: string,
+    /** Also when the job is being cancelled: to clean up. */
+    always?: boolean,
+  ) => Promise<{ readonly ok: boolean; readonly said: string }>
+  /** Paths of the submodules that are checked out in the working tree. */
+  readonly submodules: () => Promise<readonly string[]>
   /** Whether git sees no difference between the working tree's file and HEAD's. */
   readonly isClean: (path: string) => Promise<boolean>
 }
@@ -81,22 +90,27 @@ export async function openGit(
     line(['rev-parse', '--verify', '--quiet', '--end-of-options', `${revision}^{commit}`])
   const has = async (sha: string) => (await run(['cat-file', '-e', `${sha}^{tree}`])).code === 0
 
+  const command: Git['command'] = async (args, folder = directory, always = false) => {
+    const ended = await runProcess({
+      command: 'git',
+      // Hooks are the repository's code, and a checkout would run them.
+      args: ['-c', 'safe.directory=*', '-c', 'core.hooksPath=/dev/null', ...args],
+      cwd: folder,
+      env: childEnv,
+      // Over ssh git has no patience of its own.
+      deadlineMs: deadlineMs(env, 'ROCM_BENCH_FETCH_DEADLINE_SECONDS', 60),
+      maxOutputBytes: 16 * 1024 * 1024,
+      signal: always ? undefined : signal,
+    })
+    if (ended.kind === 'ended')
+      return { ok: ended.how === 'exit code 0', said: ended.stderr.trim() || ended.how }
+    return { ok: false, said: ended.kind === 'stopped' ? ended.why : ended.error.message }
+  }
   const fetch = async (ref: string): Promise<boolean> => {
     // A stalled server must not hold the job: give up when nothing moves for 20 seconds.
     const patience = ['-c', 'http.lowSpeedLimit=1', '-c', 'http.lowSpeedTime=20']
     const one = ['fetch', '--quiet', '--no-tags', '--depth=1', '--no-recurse-submodules', 'origin', '--', ref]
-    // Over ssh git knows no such patience.
-    const deadline = deadlineMs(env, 'ROCM_BENCH_FETCH_DEADLINE_SECONDS', 60)
-    const ended = await runProcess({
-      command: 'git',
-      args: ['-c', 'safe.directory=*', ...patience, ...one],
-      cwd: directory,
-      env: childEnv,
-      deadlineMs: deadline,
-      maxOutputBytes: 16 * 1024 * 1024,
-      signal,
-    })
-    return ended.kind === 'ended' && ended.how === 'exit code 0'
+    return (await command([...patience, ...one])).ok
   }
 
   return {
@@ -120,6 +134,12 @@ export async function openGit(
       return has(sha)
     },
     fetchRef: fetch,
+    command,
+    submodules: async () => {
+      const text = (await run(['-C', root, 'submodule', 'status'])).out.toString('utf8')
+      // A minus marks one that is not checked out.
+      return [...text.matchAll(/^[ +U][0-9a-f]{40,64} (.+?)(?: \(.*\))?$/gm)].map((match) => match[1] ?? '')
+    },
     file: (sha, path) => readBlob(run, sha, path),
     isClean: async (path) => {
       const args = [

@@ -57,6 +57,7 @@ export async function openWorld(setting: Setting): Promise<Host> {
       inputs,
       rocmImageTag: plan.rocmImageTag,
       runnerScript: installation.runnerScript,
+      tempRoot: setting.tempRoot,
     }),
     baseCommit: () => findBaseCommit(git, trigger, inputs.baselineRef),
     results: createCacheResults({

@@ -3,6 +3,7 @@
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { open } from 'node:fs/promises'
+import os from 'node:os'
 import path from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { UsageError, type Warning } from '../errors.ts'
@@ -13,6 +14,7 @@ import { type Benchmark, planBenchmark } from '../plan/plan.ts'
 import type { BaseInputs, Sources } from '../ports.ts'
 import type { Git, GitFile } from './git.ts'
 import { insideWorkspace, lfsOid } from './workspace.ts'
+import { makeWorktree } from './worktree.ts'
 
 /** Configs are read whole; nothing larger is a config. */
 const MAX_CONFIG_BYTES = 1024 * 1024
@@ -25,6 +27,8 @@ type Setting = {
   readonly rocmImageTag: string
   /** Absolute path of `bench_runner.sh` as shipped. */
   readonly runnerScript: string
+  /** Where worktrees are made. */
+  readonly tempRoot?: string
 }
 
 /** Implements the port `Sources` over a git repository. */
@@ -35,6 +39,7 @@ export function createSources(setting: Setting): Sources {
     runner_script_sha: await sha256OfFile(setting.runnerScript),
   })
   return {
+    worktree: (commit) => makeWorktree(git, workspace, commit, setting.tempRoot ?? os.tmpdir()),
     components: async (benchmark) => {
       const file = await insideWorkspace(workspace, benchmark.workload, 'workload')
       const workloadSha = await sha256OfFile(file)
@@ -63,7 +68,7 @@ export function createSources(setting: Setting): Sources {
         ...(await shared()),
         workload_script_sha: script.sha,
       }
-      return { kind: 'found', components, warnings: script.warnings }
+      return { kind: 'found', benchmark: planned.benchmark, components, warnings: script.warnings }
     },
   }
 }

@@ -26,6 +26,7 @@ describe('readInputs', () => {
       minEffect: 0.02,
       failOn: 'regression',
       telemetry: true,
+      maxRounds: 8,
       timeoutMinutes: 30,
       profile: 'off',
       comment: 'auto',

@@ -26,7 +26,9 @@ export type Inputs = {
   readonly device: 'auto' | 'gpu' | 'cpu'
   /** Names of GPUs; undefined takes the idlest. */
   readonly gpu?: readonly string[]
-  readonly baseline: 'auto' | 'cached' | 'none'
+  readonly baseline: 'auto' | 'cached' | 'paired' | 'none'
+  /** Paired rounds at most. */
+  readonly maxRounds: number
   readonly baselineRef?: string
   /** Fraction: 0.02 is 2 %. */
   readonly minEffect: number
@@ -52,6 +54,7 @@ export const INPUT_NAMES = [
   'gpu',
   'baseline',
   'baseline-ref',
+  'max-rounds',
   'min-effect',
   'fail-on',
   'timeout-minutes',
@@ -167,7 +170,8 @@ const schema = z.object({
   runner: oneOf(['auto', 'live', 'replay']).default('auto'),
   device: oneOf(['auto', 'gpu', 'cpu']).default('auto'),
   gpu: gpuNames.optional(),
-  baseline: oneOf(['auto', 'cached', 'none']).default('auto'),
+  baseline: oneOf(['auto', 'cached', 'paired', 'none']).default('auto'),
+  'max-rounds': wholeNumber(3, 16).default(8),
   'baseline-ref': gitRef.optional(),
   'min-effect': minEffect.default(0.02),
   'fail-on': oneOf(['none', 'regression', 'inconclusive']).default('regression'),
@@ -211,6 +215,7 @@ export function readInputs(raw: RawInputs): ReadInputs {
       device: value.device,
       ...(value.gpu !== undefined && { gpu: value.gpu }),
       baseline: value.baseline,
+      maxRounds: value['max-rounds'],
       ...(value['baseline-ref'] !== undefined && { baselineRef: value['baseline-ref'] }),
       minEffect: value['min-effect'],
       failOn: value['fail-on'],

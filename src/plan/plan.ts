@@ -27,7 +27,11 @@ export type Plan = {
   readonly device: 'auto' | 'gpu' | 'cpu'
   /** Names of GPUs; undefined takes the idlest. */
   readonly gpu?: readonly string[]
-  readonly baseline: 'auto' | 'cached' | 'none'
+  readonly baseline: 'auto' | 'cached' | 'paired' | 'none'
+  /** Paired rounds at most. */
+  readonly maxRounds: number
+  /** Seconds of trials that the rounds of one benchmark may take in all. */
+  readonly roundsSeconds: number
   readonly minEffect: number
   readonly failOn: 'none' | 'regression' | 'inconclusive'
   /** Whether a second, profiled trial follows the measured one; no part of the hash. */
@@ -36,6 +40,9 @@ export type Plan = {
   readonly trigger: Trigger
   readonly warnings: readonly Warning[]
 }
+
+/** The rounds of one benchmark may take as long as so many trials that run into their timeout. */
+const ROUNDS_TIMEOUTS = 4
 
 /** What a config's text makes of the inputs: one benchmark, and whether the cache may be read. */
 export type PlannedBenchmark =
@@ -94,6 +101,8 @@ export function parsePlan(
     device: inputs.device,
     ...(inputs.gpu && { gpu: inputs.gpu }),
     baseline: inputs.baseline,
+    maxRounds: inputs.maxRounds,
+    roundsSeconds: ROUNDS_TIMEOUTS * inputs.timeoutMinutes * 60,
     minEffect: inputs.minEffect,
     failOn: inputs.failOn,
     profile: inputs.profile,

@@ -43,6 +43,7 @@ export function entrySections(entry: ReportEntry, room: Room): readonly Section[
   const chart = room.charts ? entryChart(entry) : undefined
   if (chart) sections.push({ text: chart, priority: 20 })
   sections.push(folded('How it was judged:', list(judgement(entry)), 70))
+  if (entry.rounds) sections.push(folded('Paired rounds of', rounds(entry.rounds), 60))
   const changed = changes(entry)
   if (changed) sections.push(folded('What changed for', changed, 80))
   const profiled = profilePart(entry)
@@ -84,6 +85,25 @@ function judgement(entry: ReportEntry): readonly Markdown[] {
   for (const comparison of entry.comparisons.filter((each) => each.gating))
     for (const reason of comparison.reasons) items.push(md`${prose(reason)}.`)
   return items
+}
+
+function rounds(made: NonNullable<ReportEntry['rounds']>): Markdown {
+  const order = (round: (typeof made)[number]) =>
+    round.order === 'base-head' ? md`base, head` : md`head, base`
+  const change = (round: (typeof made)[number]) => {
+    const percent = 100 * (round.head_step_ms / round.base_step_ms - 1)
+    return prose(`${percent < 0 ? '−' : '+'}${Math.abs(percent).toFixed(2)} %`)
+  }
+  return table(
+    [md`Round`, md`Order`, md`Base, step time`, md`Head, step time`, md`Change`],
+    made.map((round, index) => [
+      md`${index + 1}`,
+      order(round),
+      prose(`${formatNumber(round.base_step_ms)} ms`),
+      prose(`${formatNumber(round.head_step_ms)} ms`),
+      change(round),
+    ]),
+  )
 }
 
 function headSource(entry: ReportEntry): Markdown {

@@ -164,8 +164,12 @@ function nextStep(report: Report): Markdown | undefined {
       return entry.runnerKind === 'fake'
         ? md`**What to do:** run the job on a runner with a GPU; this result says nothing about the change.`
         : md`**What to do:** see the warnings, then measure again with ${code('cache: false')}.`
-    case 'inconclusive':
+    case 'inconclusive': {
+      const needs = entry.comparisons.find((comparison) => comparison.gating)?.needs
+      if (entry.baseline.source === 'paired' && needs)
+        return md`**What it would take:** ${prose(needs.text)}. ${code('max-rounds')} and ${code('min-effect')} set both.`
       return md`**What to do:** rerun the job with ${code('cache: false')}: each run narrows the interval. Nightly reruns on the base branch narrow it for everybody.`
+    }
     case 'no-baseline':
       return md`**What to do:** nothing, once the base branch has run this benchmark.`
     case 'improvement':

@@ -32,6 +32,13 @@ export type Baseline = {
   readonly measurement?: Measurement
 }
 
+/** One paired round as the report shows it. */
+export type ShownRound = {
+  readonly order: 'base-head' | 'head-base'
+  readonly base_step_ms: number
+  readonly head_step_ms: number
+}
+
 /** A failure of one benchmark: nothing was measured, nothing saved. Log text is the workload's: untrusted. */
 export type Failure = {
   readonly code: string
@@ -64,6 +71,8 @@ export type ReportEntry = {
   readonly verdict: Verdict
   /** One sentence that says why, for people. */
   readonly reason: string
+  /** Paired rounds of this job, in their order. */
+  readonly rounds?: readonly ShownRound[]
   /** Clock and code apart, when clocks were sampled on both sides. */
   readonly clockSplit?: ClockSplit
   /** Components that differ between baseline and head. */
