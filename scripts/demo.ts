@@ -30,10 +30,14 @@ async function main(): Promise<void> {
   const second = await play(stage, await stage.push())
   expect(second.outputs['cache-hit'] === 'true', 'the result came from the cache')
 
-  title(3, 'A pull request that makes the workload slower.')
+  title(
+    3,
+    'A pull request that makes the workload slower: the cache does not clear it, so both sides take turns.',
+  )
   const slow = await stage.pull({ number: 1, headRef: 'slower' }, { [CONFIG]: await slowerConfig(stage) })
   const regression = await play(stage, slow)
   expect(regression.outputs.verdict === 'regression', 'the verdict is a regression')
+  expect(regression.outputs['baseline-source'] === 'paired', 'it was confirmed in paired rounds')
   expect(regression.code === 1, 'the gate failed (exit code 1)')
   say('\n   The comment on the pull request:\n')
   say(indented(stage.github.state.comments.at(-1)?.body ?? 'none'))

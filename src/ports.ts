@@ -189,6 +189,11 @@ export type Clock = {
   readonly now: () => string
 }
 
+/** How a setup command ended; `tail` is the end of what it printed, untrusted. */
+export type SetupOutcome =
+  | { readonly kind: 'done'; readonly tail: string }
+  | { readonly kind: 'failed'; readonly why: string; readonly tail: string }
+
 /** Everything outside that the road needs, as one value. */
 export type World = {
   readonly sources: Sources
@@ -198,6 +203,12 @@ export type World = {
   /** `live` runs the workload here, `replay` plays recordings. */
   readonly executors: { readonly live: Executor; readonly replay: Executor }
   readonly device: Device
+  /** Runs a command without a shell in the workspace, or in `folder`, with these variables set. */
+  readonly setup: (
+    argv: readonly string[],
+    variables: Readonly<Record<string, string>>,
+    folder?: string,
+  ) => Promise<SetupOutcome>
   readonly clock: Clock
   readonly log: Log
   /** Version of this action. */

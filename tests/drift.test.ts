@@ -148,6 +148,7 @@ describe('docs/troubleshooting.md', () => {
             'too-small',
             'not-proven',
             'max-rounds',
+            'min-effect',
             'head-base',
           ].includes(code),
       ),

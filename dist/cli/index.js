@@ -17544,44 +17544,28 @@ function snakeCase(name) {
 
 /***/ }),
 
-/***/ 9357:
+/***/ 1849:
 /***/ ((__unused_webpack___webpack_module__, __webpack_exports__, __nccwpck_require__) => {
 
 /* harmony export */ __nccwpck_require__.d(__webpack_exports__, {
-/* harmony export */   G9: () => (/* binding */ settle),
+/* harmony export */   DL: () => (/* binding */ timeoutMinutes),
+/* harmony export */   GY: () => (/* binding */ gitRef),
 /* harmony export */   I_: () => (/* binding */ imageTag),
-/* harmony export */   Ko: () => (/* binding */ readInputs)
+/* harmony export */   MG: () => (/* binding */ minEffect),
+/* harmony export */   SH: () => (/* binding */ repositoryPath),
+/* harmony export */   Vv: () => (/* binding */ gpuNames),
+/* harmony export */   rD: () => (/* binding */ wholeNumber),
+/* harmony export */   vU: () => (/* binding */ argv),
+/* harmony export */   wh: () => (/* binding */ plainText),
+/* harmony export */   yL: () => (/* binding */ oneOf),
+/* harmony export */   zM: () => (/* binding */ boolean)
 /* harmony export */ });
-/* unused harmony export INPUT_NAMES */
 /* harmony import */ var zod__WEBPACK_IMPORTED_MODULE_1__ = __nccwpck_require__(9691);
 /* harmony import */ var zod__WEBPACK_IMPORTED_MODULE_2__ = __nccwpck_require__(8532);
 /* harmony import */ var _nearest_name_js__WEBPACK_IMPORTED_MODULE_0__ = __nccwpck_require__(6442);
-/** Schema of the action's inputs: strings → typed values, all faults in one message; reads no environment. */
+/** How the text of one input becomes a value; knows no input by name. */
 
 
-/** Names of all inputs but the token, which never enters a plan. */
-const INPUT_NAMES = (/* unused pure expression or super */ null && ([
-    'workload',
-    'config',
-    'name',
-    'steps',
-    'warmup-steps',
-    'cache',
-    'force-rerun',
-    'rocm-image-tag',
-    'runner',
-    'device',
-    'gpu',
-    'baseline',
-    'baseline-ref',
-    'max-rounds',
-    'min-effect',
-    'fail-on',
-    'timeout-minutes',
-    'telemetry',
-    'profile',
-    'comment',
-]));
 const CONTROL = /[\u0000-\u001f\u007f-\u009f]/;
 const boolean = zod__WEBPACK_IMPORTED_MODULE_1__/* .string */ .YjP().transform((text, context) => {
     if (/^(true|True|TRUE)$/.test(text))
@@ -17630,6 +17614,28 @@ const timeoutMinutes = zod__WEBPACK_IMPORTED_MODULE_1__/* .string */ .YjP().tran
     context.addIssue({ code: 'custom', message: 'is no number of minutes above 0 and up to 1440' });
     return zod__WEBPACK_IMPORTED_MODULE_2__/* .NEVER */ .tm;
 });
+/** A command without a shell: a JSON list of its words, or words with blanks between. */
+const argv = zod__WEBPACK_IMPORTED_MODULE_1__/* .string */ .YjP().transform((text, context) => {
+    const words = text.startsWith('[') ? jsonWords(text) : text.split(/\s+/);
+    if (words !== undefined && words.length > 0 && words[0] !== '' && !text.includes('\0'))
+        return words;
+    context.addIssue({
+        code: 'custom',
+        message: 'is no command; write words with blanks between, or a JSON list as `["pip", "install", "-e", "."]`',
+    });
+    return zod__WEBPACK_IMPORTED_MODULE_2__/* .NEVER */ .tm;
+});
+function jsonWords(text) {
+    try {
+        const parsed = zod__WEBPACK_IMPORTED_MODULE_1__/* .array */ .YOg(zod__WEBPACK_IMPORTED_MODULE_1__/* .string */ .YjP()).safeParse(JSON.parse(text));
+        return parsed.success ? parsed.data : undefined;
+    }
+    catch (thrown) {
+        if (thrown instanceof SyntaxError)
+            return undefined;
+        throw thrown;
+    }
+}
 /** `auto` is no name; else positions, `GPU-…` ids, UUIDs or PCI addresses, joined by commas. */
 const gpuNames = zod__WEBPACK_IMPORTED_MODULE_1__/* .string */ .YjP().transform((text, context) => {
     const names = text.split(',').map((name) => name.trim());
@@ -17670,26 +17676,68 @@ const imageTag = plainText(500).refine((text) => !text.includes('|'), 'holds a `
 const gitRef = plainText(500)
     .refine((text) => !text.startsWith('-'), 'begins with `-`')
     .refine((text) => !/[\s~^:?*[\\]|\.\.|@\{|\/$|^\/|\.lock$/.test(text), 'is no name of a branch, tag or commit');
+
+
+/***/ }),
+
+/***/ 9357:
+/***/ ((__unused_webpack___webpack_module__, __webpack_exports__, __nccwpck_require__) => {
+
+/* harmony export */ __nccwpck_require__.d(__webpack_exports__, {
+/* harmony export */   G9: () => (/* binding */ settle),
+/* harmony export */   Ko: () => (/* binding */ readInputs)
+/* harmony export */ });
+/* unused harmony export INPUT_NAMES */
+/* harmony import */ var zod__WEBPACK_IMPORTED_MODULE_1__ = __nccwpck_require__(9691);
+/* harmony import */ var _input_values_js__WEBPACK_IMPORTED_MODULE_0__ = __nccwpck_require__(1849);
+/** Schema of the action's inputs: strings → typed values, all faults in one message; reads no environment. */
+
+
+/** Names of all inputs but the token, which never enters a plan. */
+const INPUT_NAMES = (/* unused pure expression or super */ null && ([
+    'workload',
+    'config',
+    'name',
+    'steps',
+    'warmup-steps',
+    'cache',
+    'force-rerun',
+    'rocm-image-tag',
+    'runner',
+    'device',
+    'gpu',
+    'baseline',
+    'baseline-ref',
+    'max-rounds',
+    'min-effect',
+    'fail-on',
+    'setup',
+    'timeout-minutes',
+    'telemetry',
+    'profile',
+    'comment',
+]));
 const schema = zod__WEBPACK_IMPORTED_MODULE_1__/* .object */ .Ikc({
-    workload: repositoryPath,
-    name: plainText(200).optional(),
-    steps: wholeNumber(10, 500).optional(),
-    'warmup-steps': wholeNumber(0, 100).default(2),
-    cache: boolean.optional(),
-    'force-rerun': boolean.optional(),
-    'rocm-image-tag': imageTag.optional(),
-    runner: oneOf(['auto', 'live', 'replay']).default('auto'),
-    device: oneOf(['auto', 'gpu', 'cpu']).default('auto'),
-    gpu: gpuNames.optional(),
-    baseline: oneOf(['auto', 'cached', 'paired', 'none']).default('auto'),
-    'max-rounds': wholeNumber(3, 16).default(8),
-    'baseline-ref': gitRef.optional(),
-    'min-effect': minEffect.default(0.02),
-    'fail-on': oneOf(['none', 'regression', 'inconclusive']).default('regression'),
-    'timeout-minutes': timeoutMinutes.default(30),
-    telemetry: oneOf(['on', 'off']).default('on'),
-    profile: oneOf(['off', 'on', 'torch']).default('off'),
-    comment: oneOf(['auto', 'always', 'never']).default('auto'),
+    workload: _input_values_js__WEBPACK_IMPORTED_MODULE_0__/* .repositoryPath */ .SH,
+    name: (0,_input_values_js__WEBPACK_IMPORTED_MODULE_0__/* .plainText */ .wh)(200).optional(),
+    steps: (0,_input_values_js__WEBPACK_IMPORTED_MODULE_0__/* .wholeNumber */ .rD)(10, 500).optional(),
+    'warmup-steps': (0,_input_values_js__WEBPACK_IMPORTED_MODULE_0__/* .wholeNumber */ .rD)(0, 100).default(2),
+    cache: _input_values_js__WEBPACK_IMPORTED_MODULE_0__/* .boolean */ .zM.optional(),
+    'force-rerun': _input_values_js__WEBPACK_IMPORTED_MODULE_0__/* .boolean */ .zM.optional(),
+    'rocm-image-tag': _input_values_js__WEBPACK_IMPORTED_MODULE_0__/* .imageTag */ .I_.optional(),
+    runner: (0,_input_values_js__WEBPACK_IMPORTED_MODULE_0__/* .oneOf */ .yL)(['auto', 'live', 'replay']).default('auto'),
+    device: (0,_input_values_js__WEBPACK_IMPORTED_MODULE_0__/* .oneOf */ .yL)(['auto', 'gpu', 'cpu']).default('auto'),
+    gpu: _input_values_js__WEBPACK_IMPORTED_MODULE_0__/* .gpuNames */ .Vv.optional(),
+    baseline: (0,_input_values_js__WEBPACK_IMPORTED_MODULE_0__/* .oneOf */ .yL)(['auto', 'cached', 'paired', 'none']).default('auto'),
+    'max-rounds': (0,_input_values_js__WEBPACK_IMPORTED_MODULE_0__/* .wholeNumber */ .rD)(3, 16).default(8),
+    'baseline-ref': _input_values_js__WEBPACK_IMPORTED_MODULE_0__/* .gitRef */ .GY.optional(),
+    'min-effect': _input_values_js__WEBPACK_IMPORTED_MODULE_0__/* .minEffect */ .MG.default(0.02),
+    'fail-on': (0,_input_values_js__WEBPACK_IMPORTED_MODULE_0__/* .oneOf */ .yL)(['none', 'regression', 'inconclusive']).default('regression'),
+    setup: _input_values_js__WEBPACK_IMPORTED_MODULE_0__/* .argv */ .vU.optional(),
+    'timeout-minutes': _input_values_js__WEBPACK_IMPORTED_MODULE_0__/* .timeoutMinutes */ .DL.default(30),
+    telemetry: (0,_input_values_js__WEBPACK_IMPORTED_MODULE_0__/* .oneOf */ .yL)(['on', 'off']).default('on'),
+    profile: (0,_input_values_js__WEBPACK_IMPORTED_MODULE_0__/* .oneOf */ .yL)(['off', 'on', 'torch']).default('off'),
+    comment: (0,_input_values_js__WEBPACK_IMPORTED_MODULE_0__/* .oneOf */ .yL)(['auto', 'always', 'never']).default('auto'),
 });
 /** Parses every input; a fault of one does not hide the faults of the others. */
 function readInputs(raw) {
@@ -17724,6 +17772,7 @@ function readInputs(raw) {
             ...(value['baseline-ref'] !== undefined && { baselineRef: value['baseline-ref'] }),
             minEffect: value['min-effect'],
             failOn: value['fail-on'],
+            ...(value.setup !== undefined && { setup: value.setup }),
             timeoutMinutes: value['timeout-minutes'],
             telemetry: value.telemetry === 'on',
             profile: value.profile,
@@ -17757,9 +17806,9 @@ function settle(inputs, lifted, where) {
         });
         return undefined;
     };
-    const steps = pick('steps', inputs.steps, wholeNumber(10, 500));
-    const cache = pick('cache', inputs.cache, boolean);
-    const forced = pick('force-rerun', inputs.forceRerun, boolean);
+    const steps = pick('steps', inputs.steps, (0,_input_values_js__WEBPACK_IMPORTED_MODULE_0__/* .wholeNumber */ .rD)(10, 500));
+    const cache = pick('cache', inputs.cache, _input_values_js__WEBPACK_IMPORTED_MODULE_0__/* .boolean */ .zM);
+    const forced = pick('force-rerun', inputs.forceRerun, _input_values_js__WEBPACK_IMPORTED_MODULE_0__/* .boolean */ .zM);
     if (issues.length > 0)
         return { kind: 'bad', issues };
     if (forced !== undefined && cache !== undefined && forced === cache)
@@ -17782,7 +17831,7 @@ function configSource(text) {
         /^(["']?)[\w-]+\1\s*:(\s|$)/.test(text);
     if (inline)
         return { kind: 'ok', source: { kind: 'inline', text: text === '' ? '{}' : text } };
-    const path = repositoryPath.safeParse(text);
+    const path = _input_values_js__WEBPACK_IMPORTED_MODULE_0__/* .repositoryPath */ .SH.safeParse(text);
     if (path.success)
         return { kind: 'ok', source: { kind: 'file', path: path.data } };
     const message = `\`${text}\` ${path.error.issues[0]?.message}`;
@@ -18205,10 +18254,13 @@ function isRecord(value) {
     return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
+// EXTERNAL MODULE: ./build/plan/input-values.js
+var input_values = __nccwpck_require__(1849);
 // EXTERNAL MODULE: ./build/plan/inputs.js
 var plan_inputs = __nccwpck_require__(9357);
 ;// CONCATENATED MODULE: ./build/plan/plan.js
 /** The join of inputs, config and trigger into one plan; reads no file. */
+
 
 
 
@@ -18260,6 +18312,7 @@ function parsePlan(inputs, configText, trigger, environmentTag) {
         baseline: inputs.baseline,
         maxRounds: inputs.maxRounds,
         roundsSeconds: ROUNDS_TIMEOUTS * inputs.timeoutMinutes * 60,
+        ...(inputs.setup && { setup: inputs.setup }),
         minEffect: inputs.minEffect,
         failOn: inputs.failOn,
         profile: inputs.profile,
@@ -18285,7 +18338,7 @@ function readImageTag(given, environment) {
                 },
             ],
         };
-    const parsed = plan_inputs/* imageTag */.I_.safeParse(fallback);
+    const parsed = input_values/* imageTag */.I_.safeParse(fallback);
     if (parsed.success)
         return { kind: 'ok', tag: parsed.data, warnings: [] };
     const message = `\`${fallback.slice(0, 200)}\` ${parsed.error.issues[0]?.message}`;

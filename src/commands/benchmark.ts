@@ -14,8 +14,9 @@ import type { ReportEntry } from '../report/report.ts'
 import { readBaseSide, whyMissing } from './base-side.ts'
 import { findBaseline } from './baseline.ts'
 import { type Climbed, climb, type NotClimbed, storedRounds, wantsRounds } from './ladder.ts'
-import { chooseExecutor, type Kept, keepRun, measureRun } from './measure.ts'
+import { chooseExecutor, type Kept, keepRun, type Made, measureRun } from './measure.ts'
 import { explainMiss, findKnown, headLanes, type Known, onceEach } from './restore.ts'
+import { setUp } from './setup.ts'
 
 /** Puts one benchmark through the road. Throws UsageError and HostError only; what the workload does is a value. */
 export async function runBenchmark(
@@ -112,7 +113,10 @@ export async function runBenchmark(
         )
       : undefined
   if (miss) world.log.info(`${benchmark.name}: cache miss: ${miss.reason}`)
-  const made = await measureRun(plan, benchmark, facts, executor, world)
+  const unready = live ? await setUp(plan, benchmark, world) : undefined
+  const made: Made = unready
+    ? { kind: 'failed', failure: unready, warnings: [] }
+    : await measureRun(plan, benchmark, facts, executor, world)
   if (made.kind === 'failed')
     return {
       ...common,

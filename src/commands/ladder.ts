@@ -12,6 +12,7 @@ import type { Baseline, ShownRound } from '../report/report.ts'
 import { confirmInRounds } from './confirm.ts'
 import { keepRun } from './measure.ts'
 import { findKnown, headLanes } from './restore.ts'
+import { setUp } from './setup.ts'
 
 /** The base commit's side, as far as it can be run. */
 export type RunnableBase = {
@@ -77,6 +78,11 @@ export async function climb(
   if (made.kind === 'unavailable')
     return { kind: 'unavailable', headRun: undefined, warnings: [made.warning] }
   await using tree = made
+  const unready = await setUp(plan, base.benchmark, world, tree.folder)
+  if (unready) {
+    const { code, message, hint } = unready
+    return { kind: 'unavailable', headRun: undefined, warnings: [{ code, message, hint }] }
+  }
   const sides = { head, base: base.benchmark, baseCommit: base.commit }
   const confirmed = await confirmInRounds(plan, sides, tree, facts, executor, world)
   const { judged, rounds, headRun, baseRun, warnings } = confirmed

@@ -14,6 +14,7 @@ import { liveExecutor, replayExecutor } from './executor.ts'
 import { openGit } from './git.ts'
 import { createGitHub, verifyKey } from './github.ts'
 import type { Installation } from './installation.ts'
+import { runSetup } from './setup.ts'
 import { createSources, readConfigText } from './sources.ts'
 import { folderOf, openWorkspace } from './workspace.ts'
 
@@ -79,6 +80,12 @@ export async function openWorld(setting: Setting): Promise<Host> {
       replay: replayExecutor({ actionRoot: installation.root, tempRoot: setting.tempRoot }),
     },
     device: createDevice({ env, log, signal: setting.signal }),
+    setup: (argv, variables, folder = workspace) =>
+      runSetup(argv, folder, variables, {
+        hostEnv: env,
+        deadlineMs: inputs.timeoutMinutes * 60_000,
+        signal: setting.signal,
+      }),
     clock: { now: () => new Date().toISOString() },
     log,
     version: installation.version,

@@ -2,7 +2,19 @@
 
 import { z } from 'zod'
 import type { Issue, Warning } from '../errors.ts'
-import { nearestName } from './nearest-name.ts'
+import {
+  argv,
+  boolean,
+  gitRef,
+  gpuNames,
+  imageTag,
+  minEffect,
+  oneOf,
+  plainText,
+  repositoryPath,
+  timeoutMinutes,
+  wholeNumber,
+} from './input-values.ts'
 
 /** Inputs as the runner hands them over; an empty string means "not given". */
 export type RawInputs = Readonly<Record<string, string>>
@@ -33,6 +45,8 @@ export type Inputs = {
   /** Fraction: 0.02 is 2 %. */
   readonly minEffect: number
   readonly failOn: 'none' | 'regression' | 'inconclusive'
+  /** Command run in each checkout before its first trial, as argv. */
+  readonly setup?: readonly string[]
   readonly timeoutMinutes: number
   readonly telemetry: boolean
   readonly profile: 'off' | 'on' | 'torch'
@@ -57,107 +71,12 @@ export const INPUT_NAMES = [
   'max-rounds',
   'min-effect',
   'fail-on',
+  'setup',
   'timeout-minutes',
   'telemetry',
   'profile',
   'comment',
 ] as const
-
-const CONTROL = /[\u0000-\u001f\u007f-\u009f]/
-
-const boolean = z.string().transform((text, context) => {
-  if (/^(true|True|TRUE)$/.test(text)) return true
-  if (/^(false|False|FALSE)$/.test(text)) return false
-  context.addIssue({ code: 'custom', message: 'is neither `true` nor `false`' })
-  return z.NEVER
-})
-
-function wholeNumber(min: number, max: number) {
-  return z.string().transform((text, context) => {
-    const number = /^[0-9]{1,6}$/.test(text) ? Number(text) : Number.NaN
-    if (number >= min && number <= max) return number
-    context.addIssue({ code: 'custom', message: `is no whole number from ${min} to ${max}` })
-    return z.NEVER
-  })
-}
-
-function oneOf<const T extends readonly string[]>(values: T) {
-  return z.string().transform((text, context): T[number] => {
-    const found = values.find((value) => value === text)
-    if (found !== undefined) return found
-    const near = nearestName(text, values)
-    const advice = near ? `; did you mean \`${near}\`?` : ''
-    context.addIssue({ code: 'custom', message: `is none of ${values.join(', ')}${advice}` })
-    return z.NEVER
-  })
-}
-
-const minEffect = z.string().transform((text, context) => {
-  const percent = /^([0-9]{1,2}(?:\.[0-9]{1,6})?)\s*%$/.exec(text)?.[1]
-  const fraction = /^0?\.[0-9]{1,6}$/.test(text) ? Number(text) : undefined
-  const value = percent === undefined ? fraction : Number(percent) / 100
-  if (value !== undefined && value >= 0.001 && value <= 0.5) return value
-  context.addIssue({
-    code: 'custom',
-    message: 'is no share from 0.1% to 50%; write for instance `2%` or `0.02`',
-  })
-  return z.NEVER
-})
-
-const timeoutMinutes = z.string().transform((text, context) => {
-  const number = /^[0-9]{1,5}(\.[0-9]{1,3})?$/.test(text) ? Number(text) : Number.NaN
-  if (number > 0 && number <= 1440) return number
-  context.addIssue({ code: 'custom', message: 'is no number of minutes above 0 and up to 1440' })
-  return z.NEVER
-})
-
-/** `auto` is no name; else positions, `GPU-…` ids, UUIDs or PCI addresses, joined by commas. */
-const gpuNames = z.string().transform((text, context): readonly string[] | undefined => {
-  const names = text.split(',').map((name) => name.trim())
-  if (text === 'auto') return undefined
-  if (names.length <= 64 && names.every((name) => /^[0-9A-Za-z][0-9A-Za-z:.-]{0,60}$/.test(name)))
-    return names
-  context.addIssue({
-    code: 'custom',
-    message: 'is neither `auto` nor a list of GPUs; write for instance `0`, `0,1` or `GPU-c586d6b7a3f7a8a5`',
-  })
-  return z.NEVER
-})
-
-/** A path inside the repository, `/`-separated, without `.` and `..` parts. */
-const repositoryPath = z.string().transform((text, context) => {
-  const parts = text.split('/').filter((part) => part !== '' && part !== '.')
-  const problem = CONTROL.test(text)
-    ? 'holds a control character'
-    : text.startsWith('/') || /^[A-Za-z]:[\\/]/.test(text)
-      ? 'is an absolute path; write it relative to the repository'
-      : parts.includes('..')
-        ? 'leaves the repository; write a path without `..`'
-        : text.includes('\\')
-          ? 'holds a backslash; separate folders with `/`'
-          : parts.length === 0
-            ? 'names no file'
-            : undefined
-  if (problem === undefined) return parts.join('/')
-  context.addIssue({ code: 'custom', message: problem })
-  return z.NEVER
-})
-
-const plainText = (max: number) =>
-  z
-    .string()
-    .max(max, `is longer than ${max} characters`)
-    .refine((text) => !CONTROL.test(text), 'holds a control character')
-
-/** The image tag stands between `|` signs in the hashed payload, which must stay unambiguous. */
-export const imageTag = plainText(500).refine((text) => !text.includes('|'), 'holds a `|`')
-
-const gitRef = plainText(500)
-  .refine((text) => !text.startsWith('-'), 'begins with `-`')
-  .refine(
-    (text) => !/[\s~^:?*[\\]|\.\.|@\{|\/$|^\/|\.lock$/.test(text),
-    'is no name of a branch, tag or commit',
-  )
 
 const schema = z.object({
   workload: repositoryPath,
@@ -175,6 +94,7 @@ const schema = z.object({
   'baseline-ref': gitRef.optional(),
   'min-effect': minEffect.default(0.02),
   'fail-on': oneOf(['none', 'regression', 'inconclusive']).default('regression'),
+  setup: argv.optional(),
   'timeout-minutes': timeoutMinutes.default(30),
   telemetry: oneOf(['on', 'off']).default('on'),
   profile: oneOf(['off', 'on', 'torch']).default('off'),
@@ -219,6 +139,7 @@ export function readInputs(raw: RawInputs): ReadInputs {
       ...(value['baseline-ref'] !== undefined && { baselineRef: value['baseline-ref'] }),
       minEffect: value['min-effect'],
       failOn: value['fail-on'],
+      ...(value.setup !== undefined && { setup: value.setup }),
       timeoutMinutes: value['timeout-minutes'],
       telemetry: value.telemetry === 'on',
       profile: value.profile,

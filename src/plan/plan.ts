@@ -2,7 +2,8 @@
 
 import { type Issue, UsageError, type Warning } from '../errors.ts'
 import { readConfig, type WorkloadConfig } from './config.ts'
-import { type Inputs, imageTag, settle } from './inputs.ts'
+import { imageTag } from './input-values.ts'
+import { type Inputs, settle } from './inputs.ts'
 import type { Trigger } from './trigger.ts'
 
 /** A named pair of workload script and config, with steps. */
@@ -32,6 +33,8 @@ export type Plan = {
   readonly maxRounds: number
   /** Seconds of trials that the rounds of one benchmark may take in all. */
   readonly roundsSeconds: number
+  /** Command run in each checkout before its first trial, as argv. */
+  readonly setup?: readonly string[]
   readonly minEffect: number
   readonly failOn: 'none' | 'regression' | 'inconclusive'
   /** Whether a second, profiled trial follows the measured one; no part of the hash. */
@@ -103,6 +106,7 @@ export function parsePlan(
     baseline: inputs.baseline,
     maxRounds: inputs.maxRounds,
     roundsSeconds: ROUNDS_TIMEOUTS * inputs.timeoutMinutes * 60,
+    ...(inputs.setup && { setup: inputs.setup }),
     minEffect: inputs.minEffect,
     failOn: inputs.failOn,
     profile: inputs.profile,

@@ -219,3 +219,32 @@ it('a job cancelled between the rounds keeps what both sides have measured', asy
   expect(await worktreesOf(stage)).toBe(1)
   expect(existsSync(`${stage.repo.path}/.git/worktrees/tree`)).toBe(false)
 })
+
+it('the setup command runs in each checkout before its first trial', async () => {
+  const needs = NOISY.replace('step = extras', 'step = float(open("built.txt").read()) * extras')
+  const { stage, config, begin } = await openNoisyStage({ setup: '["python3", "bench/build.py", "a b"]' })
+  await using _ = stage
+  const build = (speed: string) =>
+    `import sys\nopen("built.txt", "w").write(${JSON.stringify(speed)})\nprint("built", sys.argv)\n`
+  await stage.repo.write({ 'bench/steady.py': needs, 'bench/build.py': build('1.0') })
+  await begin()
+  const files = { ...config(20, { seed: 2 }), 'bench/build.py': build('1.2') }
+  const run = await stage.play(await stage.pull({ number: 7, headRef: 'slow' }, files))
+  expect(run.outputs).toMatchObject({ verdict: 'regression', 'baseline-source': 'paired' })
+  expect(Number(run.outputs['change-pct'])).toBeCloseTo(-16.7, 0)
+  expect(run.stdout).toContain("  | built ['bench/build.py', 'a b']")
+  expect(run.stdout.match(/::group::steady: setup of the (head|base)/g)).toHaveLength(2)
+})
+
+it('a setup that fails is a failure of the benchmark with its output', async () => {
+  const { stage, begin } = await openNoisyStage({ setup: 'python3 -c nonsense' })
+  await using _ = stage
+  const run = await begin()
+  expect(run.code).toBe(3)
+  const [entry] = (await reportOf(run)).entries
+  expect(entry?.failure).toMatchObject({
+    code: 'setup-failed',
+    message: expect.stringContaining('`python3 -c nonsense` ended with exit code 1'),
+    logTail: expect.stringContaining('NameError'),
+  })
+})
