@@ -5,6 +5,7 @@ import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { text } from 'node:stream/consumers'
 import { type ParseArgsOptionsConfig, parseArgs } from 'node:util'
+import { CALIBRATE_USAGE, calibrateText } from './commands/calibrate.ts'
 import { JUDGE_USAGE, judgeLine } from './commands/judge.ts'
 import { EXIT, HostError, issueText, thrownText, UsageError, warningText } from './errors.ts'
 import type { KeyComponents } from './hash/components.ts'
@@ -31,6 +32,10 @@ Prints the versioned hash of a benchmark in the working tree, or at a commit str
 rocm-bench judge [--batch] [--explain] < request.json
 
 Judges samples as the action does, JSON in, JSON out; see rocm-bench judge --help.
+
+rocm-bench calibrate [--min-effect SHARE] [--max-rounds N] [--json] < report.json
+
+Tells whether a min-effect fits the noise of a benchmark's stored runs; see rocm-bench calibrate --help.
 `
 
 const OPTIONS = {
@@ -42,6 +47,13 @@ const OPTIONS = {
   commit: { type: 'string' },
   explain: { type: 'boolean' },
   payload: { type: 'boolean' },
+  json: { type: 'boolean' },
+  help: { type: 'boolean', short: 'h' },
+} as const
+
+const CALIBRATE_OPTIONS = {
+  'min-effect': { type: 'string' },
+  'max-rounds': { type: 'string' },
   json: { type: 'boolean' },
   help: { type: 'boolean', short: 'h' },
 } as const
@@ -58,9 +70,10 @@ async function main(argv: readonly string[]): Promise<number> {
     process.stdout.write(USAGE)
     return command === undefined ? EXIT.usage : EXIT.ok
   }
+  if (command === 'calibrate') return calibrateCommand(readOptions(rest, CALIBRATE_OPTIONS))
   if (command === 'judge') return judgeCommand(readOptions(rest, JUDGE_OPTIONS))
   if (command !== 'hash') {
-    const near = nearestName(command, ['hash', 'judge'])
+    const near = nearestName(command, ['hash', 'judge', 'calibrate'])
     throw new UsageError([
       { where: command, message: `is no command${near ? `; did you mean \`${near}\`?` : ''}` },
     ])
@@ -102,6 +115,27 @@ async function judgeCommand(options: ReturnType<typeof readOptions<typeof JUDGE_
     if (!process.stdout.write(`${judged.line}\n`)) await once(process.stdout, 'drain')
   }
   return code
+}
+
+async function calibrateCommand(options: ReturnType<typeof readOptions<typeof CALIBRATE_OPTIONS>>) {
+  if (options.help) {
+    process.stdout.write(CALIBRATE_USAGE)
+    return EXIT.ok
+  }
+  const read = readInputs({
+    workload: 'none',
+    'min-effect': options['min-effect'] ?? '',
+    'max-rounds': options['max-rounds'] ?? '',
+  })
+  if (read.kind === 'bad') throw new UsageError(read.issues)
+  const calibrated = calibrateText(await text(process.stdin), read.inputs)
+  if (calibrated.kind === 'bad')
+    throw new UsageError([{ where: 'standard input', message: calibrated.message }])
+  if (options.json) process.stdout.write(`${JSON.stringify(calibrated.benchmarks)}\n`)
+  else
+    for (const { name, calibration } of calibrated.benchmarks)
+      process.stdout.write(`${name}: ${calibration.text}\n`)
+  return EXIT.ok
 }
 
 async function hashCommand(options: HashOptions): Promise<number> {

@@ -13799,18 +13799,20 @@ __nccwpck_require__.a(__webpack_module__, async (__webpack_handle_async_dependen
 /* harmony import */ var node_readline__WEBPACK_IMPORTED_MODULE_1__ = __nccwpck_require__(481);
 /* harmony import */ var node_stream_consumers__WEBPACK_IMPORTED_MODULE_2__ = __nccwpck_require__(8321);
 /* harmony import */ var node_util__WEBPACK_IMPORTED_MODULE_3__ = __nccwpck_require__(7975);
-/* harmony import */ var _commands_judge_js__WEBPACK_IMPORTED_MODULE_4__ = __nccwpck_require__(1341);
-/* harmony import */ var _errors_js__WEBPACK_IMPORTED_MODULE_5__ = __nccwpck_require__(9473);
-/* harmony import */ var _hash_hash_js__WEBPACK_IMPORTED_MODULE_6__ = __nccwpck_require__(9014);
-/* harmony import */ var _io_git_js__WEBPACK_IMPORTED_MODULE_7__ = __nccwpck_require__(9053);
-/* harmony import */ var _io_installation_js__WEBPACK_IMPORTED_MODULE_8__ = __nccwpck_require__(6565);
-/* harmony import */ var _io_sources_js__WEBPACK_IMPORTED_MODULE_9__ = __nccwpck_require__(1366);
-/* harmony import */ var _io_workspace_js__WEBPACK_IMPORTED_MODULE_10__ = __nccwpck_require__(6840);
-/* harmony import */ var _plan_environment_variables_js__WEBPACK_IMPORTED_MODULE_14__ = __nccwpck_require__(9319);
-/* harmony import */ var _plan_inputs_js__WEBPACK_IMPORTED_MODULE_11__ = __nccwpck_require__(9357);
-/* harmony import */ var _plan_nearest_name_js__WEBPACK_IMPORTED_MODULE_12__ = __nccwpck_require__(6442);
-/* harmony import */ var _plan_plan_js__WEBPACK_IMPORTED_MODULE_13__ = __nccwpck_require__(4890);
+/* harmony import */ var _commands_calibrate_js__WEBPACK_IMPORTED_MODULE_4__ = __nccwpck_require__(945);
+/* harmony import */ var _commands_judge_js__WEBPACK_IMPORTED_MODULE_5__ = __nccwpck_require__(4285);
+/* harmony import */ var _errors_js__WEBPACK_IMPORTED_MODULE_6__ = __nccwpck_require__(9473);
+/* harmony import */ var _hash_hash_js__WEBPACK_IMPORTED_MODULE_7__ = __nccwpck_require__(9014);
+/* harmony import */ var _io_git_js__WEBPACK_IMPORTED_MODULE_8__ = __nccwpck_require__(9053);
+/* harmony import */ var _io_installation_js__WEBPACK_IMPORTED_MODULE_9__ = __nccwpck_require__(6565);
+/* harmony import */ var _io_sources_js__WEBPACK_IMPORTED_MODULE_10__ = __nccwpck_require__(1366);
+/* harmony import */ var _io_workspace_js__WEBPACK_IMPORTED_MODULE_11__ = __nccwpck_require__(6840);
+/* harmony import */ var _plan_environment_variables_js__WEBPACK_IMPORTED_MODULE_15__ = __nccwpck_require__(9319);
+/* harmony import */ var _plan_inputs_js__WEBPACK_IMPORTED_MODULE_12__ = __nccwpck_require__(9357);
+/* harmony import */ var _plan_nearest_name_js__WEBPACK_IMPORTED_MODULE_13__ = __nccwpck_require__(6442);
+/* harmony import */ var _plan_plan_js__WEBPACK_IMPORTED_MODULE_14__ = __nccwpck_require__(1583);
 /** The command line's entry, `rocm-bench`: the same plan and hash as the action, a terminal instead of a job. */
+
 
 
 
@@ -13838,6 +13840,10 @@ Prints the versioned hash of a benchmark in the working tree, or at a commit str
 rocm-bench judge [--batch] [--explain] < request.json
 
 Judges samples as the action does, JSON in, JSON out; see rocm-bench judge --help.
+
+rocm-bench calibrate [--min-effect SHARE] [--max-rounds N] [--json] < report.json
+
+Tells whether a min-effect fits the noise of a benchmark's stored runs; see rocm-bench calibrate --help.
 `;
 const OPTIONS = {
     workload: { type: 'string' },
@@ -13851,6 +13857,12 @@ const OPTIONS = {
     json: { type: 'boolean' },
     help: { type: 'boolean', short: 'h' },
 };
+const CALIBRATE_OPTIONS = {
+    'min-effect': { type: 'string' },
+    'max-rounds': { type: 'string' },
+    json: { type: 'boolean' },
+    help: { type: 'boolean', short: 'h' },
+};
 const JUDGE_OPTIONS = {
     batch: { type: 'boolean' },
     explain: { type: 'boolean' },
@@ -13860,13 +13872,15 @@ async function main(argv) {
     const [command, ...rest] = argv;
     if (command === undefined || command === '--help' || command === '-h') {
         process.stdout.write(USAGE);
-        return command === undefined ? _errors_js__WEBPACK_IMPORTED_MODULE_5__/* .EXIT */ .dc.usage : _errors_js__WEBPACK_IMPORTED_MODULE_5__/* .EXIT */ .dc.ok;
+        return command === undefined ? _errors_js__WEBPACK_IMPORTED_MODULE_6__/* .EXIT */ .dc.usage : _errors_js__WEBPACK_IMPORTED_MODULE_6__/* .EXIT */ .dc.ok;
     }
+    if (command === 'calibrate')
+        return calibrateCommand(readOptions(rest, CALIBRATE_OPTIONS));
     if (command === 'judge')
         return judgeCommand(readOptions(rest, JUDGE_OPTIONS));
     if (command !== 'hash') {
-        const near = (0,_plan_nearest_name_js__WEBPACK_IMPORTED_MODULE_12__/* .nearestName */ .q)(command, ['hash', 'judge']);
-        throw new _errors_js__WEBPACK_IMPORTED_MODULE_5__/* .UsageError */ .eb([
+        const near = (0,_plan_nearest_name_js__WEBPACK_IMPORTED_MODULE_13__/* .nearestName */ .q)(command, ['hash', 'judge', 'calibrate']);
+        throw new _errors_js__WEBPACK_IMPORTED_MODULE_6__/* .UsageError */ .eb([
             { where: command, message: `is no command${near ? `; did you mean \`${near}\`?` : ''}` },
         ]);
     }
@@ -13877,42 +13891,64 @@ function readOptions(args, options) {
         return (0,node_util__WEBPACK_IMPORTED_MODULE_3__.parseArgs)({ args: [...args], options, strict: true }).values;
     }
     catch (thrown) {
-        throw new _errors_js__WEBPACK_IMPORTED_MODULE_5__/* .UsageError */ .eb([{ where: 'arguments', message: (0,_errors_js__WEBPACK_IMPORTED_MODULE_5__/* .thrownText */ .kZ)(thrown), hint: 'see rocm-bench --help' }]);
+        throw new _errors_js__WEBPACK_IMPORTED_MODULE_6__/* .UsageError */ .eb([{ where: 'arguments', message: (0,_errors_js__WEBPACK_IMPORTED_MODULE_6__/* .thrownText */ .kZ)(thrown), hint: 'see rocm-bench --help' }]);
     }
 }
 /** Lines are answered as they come, so that a long batch streams. */
 async function judgeCommand(options) {
     if (options.help) {
-        process.stdout.write(_commands_judge_js__WEBPACK_IMPORTED_MODULE_4__/* .JUDGE_USAGE */ .C);
-        return _errors_js__WEBPACK_IMPORTED_MODULE_5__/* .EXIT */ .dc.ok;
+        process.stdout.write(_commands_judge_js__WEBPACK_IMPORTED_MODULE_5__/* .JUDGE_USAGE */ .C);
+        return _errors_js__WEBPACK_IMPORTED_MODULE_6__/* .EXIT */ .dc.ok;
     }
     const explain = options.explain ?? false;
     // Who reads the first answers only, as `head` does, has had enough.
     process.stdout.once('error', (fault) => {
         if (fault.code !== 'EPIPE')
             throw fault;
-        process.exit(_errors_js__WEBPACK_IMPORTED_MODULE_5__/* .EXIT */ .dc.ok);
+        process.exit(_errors_js__WEBPACK_IMPORTED_MODULE_6__/* .EXIT */ .dc.ok);
     });
-    let code = _errors_js__WEBPACK_IMPORTED_MODULE_5__/* .EXIT */ .dc.ok;
+    let code = _errors_js__WEBPACK_IMPORTED_MODULE_6__/* .EXIT */ .dc.ok;
     const lines = options.batch ? (0,node_readline__WEBPACK_IMPORTED_MODULE_1__.createInterface)({ input: process.stdin }) : [await (0,node_stream_consumers__WEBPACK_IMPORTED_MODULE_2__.text)(process.stdin)];
     for await (const line of lines) {
         if (options.batch && line.trim() === '')
             continue;
-        const judged = (0,_commands_judge_js__WEBPACK_IMPORTED_MODULE_4__/* .judgeLine */ .s)(line, explain);
+        const judged = (0,_commands_judge_js__WEBPACK_IMPORTED_MODULE_5__/* .judgeLine */ .s)(line, explain);
         if (judged.bad)
-            code = _errors_js__WEBPACK_IMPORTED_MODULE_5__/* .EXIT */ .dc.usage;
+            code = _errors_js__WEBPACK_IMPORTED_MODULE_6__/* .EXIT */ .dc.usage;
         if (!process.stdout.write(`${judged.line}\n`))
             await (0,node_events__WEBPACK_IMPORTED_MODULE_0__.once)(process.stdout, 'drain');
     }
     return code;
 }
+async function calibrateCommand(options) {
+    if (options.help) {
+        process.stdout.write(_commands_calibrate_js__WEBPACK_IMPORTED_MODULE_4__/* .CALIBRATE_USAGE */ .i);
+        return _errors_js__WEBPACK_IMPORTED_MODULE_6__/* .EXIT */ .dc.ok;
+    }
+    const read = (0,_plan_inputs_js__WEBPACK_IMPORTED_MODULE_12__/* .readInputs */ .Ko)({
+        workload: 'none',
+        'min-effect': options['min-effect'] ?? '',
+        'max-rounds': options['max-rounds'] ?? '',
+    });
+    if (read.kind === 'bad')
+        throw new _errors_js__WEBPACK_IMPORTED_MODULE_6__/* .UsageError */ .eb(read.issues);
+    const calibrated = (0,_commands_calibrate_js__WEBPACK_IMPORTED_MODULE_4__/* .calibrateText */ .h)(await (0,node_stream_consumers__WEBPACK_IMPORTED_MODULE_2__.text)(process.stdin), read.inputs);
+    if (calibrated.kind === 'bad')
+        throw new _errors_js__WEBPACK_IMPORTED_MODULE_6__/* .UsageError */ .eb([{ where: 'standard input', message: calibrated.message }]);
+    if (options.json)
+        process.stdout.write(`${JSON.stringify(calibrated.benchmarks)}\n`);
+    else
+        for (const { name, calibration } of calibrated.benchmarks)
+            process.stdout.write(`${name}: ${calibration.text}\n`);
+    return _errors_js__WEBPACK_IMPORTED_MODULE_6__/* .EXIT */ .dc.ok;
+}
 async function hashCommand(options) {
     if (options.help) {
         process.stdout.write(USAGE);
-        return _errors_js__WEBPACK_IMPORTED_MODULE_5__/* .EXIT */ .dc.ok;
+        return _errors_js__WEBPACK_IMPORTED_MODULE_6__/* .EXIT */ .dc.ok;
     }
     const { workload = '', config = '', steps = '' } = options;
-    const read = (0,_plan_inputs_js__WEBPACK_IMPORTED_MODULE_11__/* .readInputs */ .Ko)({
+    const read = (0,_plan_inputs_js__WEBPACK_IMPORTED_MODULE_12__/* .readInputs */ .Ko)({
         workload,
         config,
         steps,
@@ -13920,54 +13956,54 @@ async function hashCommand(options) {
         'rocm-image-tag': options['rocm-image-tag'] ?? '',
     });
     if (read.kind === 'bad')
-        throw new _errors_js__WEBPACK_IMPORTED_MODULE_5__/* .UsageError */ .eb(read.issues);
-    const tag = (0,_plan_plan_js__WEBPACK_IMPORTED_MODULE_13__/* .readImageTag */ .AA)(read.inputs.rocmImageTag, process.env.ROCM_IMAGE_TAG);
+        throw new _errors_js__WEBPACK_IMPORTED_MODULE_6__/* .UsageError */ .eb(read.issues);
+    const tag = (0,_plan_plan_js__WEBPACK_IMPORTED_MODULE_14__/* .readImageTag */ .AA)(read.inputs.rocmImageTag, process.env.ROCM_IMAGE_TAG);
     if (tag.kind === 'bad')
-        throw new _errors_js__WEBPACK_IMPORTED_MODULE_5__/* .UsageError */ .eb(tag.issues);
-    const workspace = await (0,_io_workspace_js__WEBPACK_IMPORTED_MODULE_10__/* .openWorkspace */ .OH)(process.cwd());
-    const git = await (0,_io_git_js__WEBPACK_IMPORTED_MODULE_7__/* .openGit */ .z)(await (0,_io_workspace_js__WEBPACK_IMPORTED_MODULE_10__/* .folderOf */ .yS)(workspace, read.inputs.workload), process.env);
-    const { runnerScript } = (0,_io_installation_js__WEBPACK_IMPORTED_MODULE_8__/* .findInstallation */ .Q)(process.argv[1] ?? '');
-    const sources = (0,_io_sources_js__WEBPACK_IMPORTED_MODULE_9__/* .createSources */ .LH)({ git, workspace, inputs: read.inputs, rocmImageTag: tag.tag, runnerScript });
+        throw new _errors_js__WEBPACK_IMPORTED_MODULE_6__/* .UsageError */ .eb(tag.issues);
+    const workspace = await (0,_io_workspace_js__WEBPACK_IMPORTED_MODULE_11__/* .openWorkspace */ .OH)(process.cwd());
+    const git = await (0,_io_git_js__WEBPACK_IMPORTED_MODULE_8__/* .openGit */ .z)(await (0,_io_workspace_js__WEBPACK_IMPORTED_MODULE_11__/* .folderOf */ .yS)(workspace, read.inputs.workload), process.env);
+    const { runnerScript } = (0,_io_installation_js__WEBPACK_IMPORTED_MODULE_9__/* .findInstallation */ .Q)(process.argv[1] ?? '');
+    const sources = (0,_io_sources_js__WEBPACK_IMPORTED_MODULE_10__/* .createSources */ .LH)({ git, workspace, inputs: read.inputs, rocmImageTag: tag.tag, runnerScript });
     const found = options.commit === undefined
         ? await sources.components(await headBenchmark(read.inputs, workspace))
         : await componentsAt(sources, git, read.inputs.workload, options.commit);
     for (const warning of [...tag.warnings, ...found.warnings])
-        process.stderr.write(`warning: ${(0,_errors_js__WEBPACK_IMPORTED_MODULE_5__/* .warningText */ .i4)(warning)}\n`);
+        process.stderr.write(`warning: ${(0,_errors_js__WEBPACK_IMPORTED_MODULE_6__/* .warningText */ .i4)(warning)}\n`);
     print(found.components, options);
-    return _errors_js__WEBPACK_IMPORTED_MODULE_5__/* .EXIT */ .dc.ok;
+    return _errors_js__WEBPACK_IMPORTED_MODULE_6__/* .EXIT */ .dc.ok;
 }
 async function headBenchmark(inputs, workspace) {
-    const planned = (0,_plan_plan_js__WEBPACK_IMPORTED_MODULE_13__/* .planBenchmark */ .BW)(inputs, await (0,_io_sources_js__WEBPACK_IMPORTED_MODULE_9__/* .readConfigText */ .im)(inputs, workspace));
+    const planned = (0,_plan_plan_js__WEBPACK_IMPORTED_MODULE_14__/* .planBenchmark */ .BW)(inputs, await (0,_io_sources_js__WEBPACK_IMPORTED_MODULE_10__/* .readConfigText */ .im)(inputs, workspace));
     if (planned.kind === 'bad')
-        throw new _errors_js__WEBPACK_IMPORTED_MODULE_5__/* .UsageError */ .eb(planned.issues);
+        throw new _errors_js__WEBPACK_IMPORTED_MODULE_6__/* .UsageError */ .eb(planned.issues);
     for (const warning of planned.warnings)
-        process.stderr.write(`warning: ${(0,_errors_js__WEBPACK_IMPORTED_MODULE_5__/* .warningText */ .i4)(warning)}\n`);
+        process.stderr.write(`warning: ${(0,_errors_js__WEBPACK_IMPORTED_MODULE_6__/* .warningText */ .i4)(warning)}\n`);
     return planned.benchmark;
 }
 async function componentsAt(sources, git, workload, revision) {
     const commit = await git.commit(revision);
     const where = '--commit';
     if (commit === undefined)
-        throw new _errors_js__WEBPACK_IMPORTED_MODULE_5__/* .UsageError */ .eb([{ where, message: `\`${revision}\` names no commit in this clone` }]);
+        throw new _errors_js__WEBPACK_IMPORTED_MODULE_6__/* .UsageError */ .eb([{ where, message: `\`${revision}\` names no commit in this clone` }]);
     const found = await sources.baseComponents(workload, commit);
     if (found.kind === 'unavailable')
-        throw new _errors_js__WEBPACK_IMPORTED_MODULE_5__/* .UsageError */ .eb([{ where, message: (0,_errors_js__WEBPACK_IMPORTED_MODULE_5__/* .warningText */ .i4)(found.warning) }]);
+        throw new _errors_js__WEBPACK_IMPORTED_MODULE_6__/* .UsageError */ .eb([{ where, message: (0,_errors_js__WEBPACK_IMPORTED_MODULE_6__/* .warningText */ .i4)(found.warning) }]);
     return found;
 }
 function print(components, options) {
-    const hash = (0,_hash_hash_js__WEBPACK_IMPORTED_MODULE_6__/* .hashBenchmark */ .cr)(components);
+    const hash = (0,_hash_hash_js__WEBPACK_IMPORTED_MODULE_7__/* .hashBenchmark */ .cr)(components);
     if (options.payload) {
-        process.stdout.write((0,_hash_hash_js__WEBPACK_IMPORTED_MODULE_6__/* .hashPayload */ .zV)(components));
+        process.stdout.write((0,_hash_hash_js__WEBPACK_IMPORTED_MODULE_7__/* .hashPayload */ .zV)(components));
         return;
     }
-    const shown = { ...components, config: (0,_plan_environment_variables_js__WEBPACK_IMPORTED_MODULE_14__/* .redacted */ .pc)(components.config) };
+    const shown = { ...components, config: (0,_plan_environment_variables_js__WEBPACK_IMPORTED_MODULE_15__/* .redacted */ .pc)(components.config) };
     if (options.json) {
         process.stdout.write(`${JSON.stringify({ hash, key_components: shown }, null, 2)}\n`);
         return;
     }
     if (options.explain) {
-        const payload = (0,_hash_hash_js__WEBPACK_IMPORTED_MODULE_6__/* .hashPayload */ .zV)(shown);
-        process.stdout.write(`config             ${(0,_hash_hash_js__WEBPACK_IMPORTED_MODULE_6__/* .canonicalJson */ .dj)(shown.config)}
+        const payload = (0,_hash_hash_js__WEBPACK_IMPORTED_MODULE_7__/* .hashPayload */ .zV)(shown);
+        process.stdout.write(`config             ${(0,_hash_hash_js__WEBPACK_IMPORTED_MODULE_7__/* .canonicalJson */ .dj)(shown.config)}
 workload script    ${components.workload_script_sha}
 ROCm image tag     ${components.rocm_image_tag}
 runner script      ${components.runner_script_sha}
@@ -13976,24 +14012,24 @@ warm-up steps      ${components.warmup_steps}
 
 payload            ${payload}
 `);
-        if (payload !== (0,_hash_hash_js__WEBPACK_IMPORTED_MODULE_6__/* .hashPayload */ .zV)(components))
+        if (payload !== (0,_hash_hash_js__WEBPACK_IMPORTED_MODULE_7__/* .hashPayload */ .zV)(components))
             process.stdout.write('                   (a secret-looking value is shown as ***; the hash is of the real one)\n');
         process.stdout.write('hash               ');
     }
     process.stdout.write(`${hash}\n`);
 }
 function failed(thrown) {
-    if (thrown instanceof _errors_js__WEBPACK_IMPORTED_MODULE_5__/* .UsageError */ .eb) {
+    if (thrown instanceof _errors_js__WEBPACK_IMPORTED_MODULE_6__/* .UsageError */ .eb) {
         for (const issue of thrown.issues)
-            process.stderr.write(`error: ${(0,_errors_js__WEBPACK_IMPORTED_MODULE_5__/* .issueText */ .v4)(issue)}\n`);
-        return _errors_js__WEBPACK_IMPORTED_MODULE_5__/* .EXIT */ .dc.usage;
+            process.stderr.write(`error: ${(0,_errors_js__WEBPACK_IMPORTED_MODULE_6__/* .issueText */ .v4)(issue)}\n`);
+        return _errors_js__WEBPACK_IMPORTED_MODULE_6__/* .EXIT */ .dc.usage;
     }
-    if (thrown instanceof _errors_js__WEBPACK_IMPORTED_MODULE_5__/* .HostError */ .dh) {
-        process.stderr.write(`error: ${(0,_errors_js__WEBPACK_IMPORTED_MODULE_5__/* .thrownText */ .kZ)(thrown)} (${thrown.hint})\n`);
-        return _errors_js__WEBPACK_IMPORTED_MODULE_5__/* .EXIT */ .dc.failed;
+    if (thrown instanceof _errors_js__WEBPACK_IMPORTED_MODULE_6__/* .HostError */ .dh) {
+        process.stderr.write(`error: ${(0,_errors_js__WEBPACK_IMPORTED_MODULE_6__/* .thrownText */ .kZ)(thrown)} (${thrown.hint})\n`);
+        return _errors_js__WEBPACK_IMPORTED_MODULE_6__/* .EXIT */ .dc.failed;
     }
     process.stderr.write(`${thrown instanceof Error ? thrown.stack : String(thrown)}\nthis is a fault of rocm-bench itself, please report it\n`);
-    return _errors_js__WEBPACK_IMPORTED_MODULE_5__/* .EXIT */ .dc.bug;
+    return _errors_js__WEBPACK_IMPORTED_MODULE_6__/* .EXIT */ .dc.bug;
 }
 process.exitCode = await main(process.argv.slice(2)).catch(failed);
 
@@ -14002,7 +14038,532 @@ __webpack_async_result__();
 
 /***/ }),
 
-/***/ 1341:
+/***/ 945:
+/***/ ((__unused_webpack___webpack_module__, __webpack_exports__, __nccwpck_require__) => {
+
+
+// EXPORTS
+__nccwpck_require__.d(__webpack_exports__, {
+  i: () => (/* binding */ CALIBRATE_USAGE),
+  h: () => (/* binding */ calibrateText)
+});
+
+// EXTERNAL MODULE: ./node_modules/zod/v4/classic/schemas.js + 11 modules
+var schemas = __nccwpck_require__(2857);
+// EXTERNAL MODULE: ./build/stats/look-level.js
+var look_level = __nccwpck_require__(4726);
+// EXTERNAL MODULE: ./build/stats/paired-interval.js
+var paired_interval = __nccwpck_require__(6333);
+;// CONCATENATED MODULE: ./build/stats/random.js
+/** Reproducible random numbers; knows no clock and no entropy. */
+/**
+ * The stream of a seed: sfc32, C. Doty-Humphrey's small fast counting generator (PractRand), which never repeats
+ * within 2^32 draws. Equal seeds give equal streams on every machine.
+ */
+function seededRandom(seed) {
+    let [a, b, c, counter] = [seed | 0, (seed / 2 ** 32) | 0, 0x9e3779b9, 1];
+    const next = () => {
+        const sum = (((a + b) | 0) + counter) | 0;
+        counter = (counter + 1) | 0;
+        a = b ^ (b >>> 9);
+        b = (c + (c << 3)) | 0;
+        c = (((c << 21) | (c >>> 11)) + sum) | 0;
+        return (sum >>> 0) / 2 ** 32;
+    };
+    // The state needs some rounds before seeds that differ in one bit have nothing in common.
+    for (let round = 0; round < 15; round++)
+        next();
+    return next;
+}
+/** A whole number from 0 to `below - 1`. */
+function randomIndex(random, below) {
+    return Math.floor(random() * below);
+}
+/** The values in a random order, each order alike (Fisher and Yates). */
+function shuffled(random, values) {
+    const mixed = [...values];
+    for (let last = mixed.length - 1; last > 0; last--) {
+        const other = randomIndex(random, last + 1);
+        const [kept, moved] = [mixed[last], mixed[other]];
+        if (kept !== undefined && moved !== undefined)
+            [mixed[last], mixed[other]] = [moved, kept];
+    }
+    return mixed;
+}
+
+// EXTERNAL MODULE: ./build/stats/summary.js
+var summary = __nccwpck_require__(6364);
+// EXTERNAL MODULE: ./build/compare/comparison.js
+var comparison = __nccwpck_require__(9727);
+// EXTERNAL MODULE: ./build/compare/rule.js
+var rule = __nccwpck_require__(7132);
+;// CONCATENATED MODULE: ./build/compare/calibrate.js
+/** What a benchmark's own repeated runs say of the min-effect and the rounds that suit it; runs nothing. */
+
+
+
+
+
+
+/** Fewer runs say too little of the noise to promise anything. */
+const CALIBRATION_RUNS = 8;
+/** Min-effects that people choose, as fractions. */
+const USUAL = [0.005, 0.01, 0.015, 0.02, 0.03, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.5];
+/** What a min-effect has to reach to be proposed, in per cent. */
+const WANTED = { found: 90, cleared: 90, falseAlarms: 0.5 };
+/** Comparisons that are drawn for each number. */
+const DRAWS = 1000;
+/**
+ * Draws comparisons of the same code from its own stored runs and judges them as paired rounds are judged.
+ * `sessions` holds the logarithms of one metric (more is worse), one list for each session; what differs between
+ * sessions is taken out where they have several runs, since paired rounds share theirs. The runs' distances from
+ * their means are resampled with replacement (B. Efron, Annals of Statistics 7, 1979), widened by
+ * `sqrt(runs / (runs - sessions))` so that their spread is unbiased; equal `seed`s give equal answers.
+ */
+function calibrate(sessions, asked, seed = 1) {
+    const runs = sessions.flat().length;
+    if (runs < CALIBRATION_RUNS)
+        return {
+            kind: 'too-few',
+            runs,
+            text: `${runs} runs of this benchmark are stored, and its noise cannot be known from fewer than ${CALIBRATION_RUNS}; nightly reruns (\`force-rerun: true\`) add to them`,
+        };
+    const noise = noiseOf(sessions);
+    const noisePct = (0,comparison/* percentOf */.p)(Math.sqrt((0,summary/* sampleVariance */.y4)(noise)));
+    const perform = (minEffect) => performance(noise, minEffect, asked.maxRounds, seededRandom(seed));
+    const performed = perform(asked.minEffect);
+    const fits = good(performed);
+    const proposed = fits ? undefined : smallestGood(asked.minEffect, perform);
+    return {
+        kind: fits ? 'fits' : 'too-small',
+        noisePct,
+        runs,
+        asked: performed,
+        ...(proposed && { proposed }),
+        text: textOf(performed, proposed, fits, noisePct, runs),
+    };
+}
+function good({ foundPct, clearedPct, falseAlarmPct }) {
+    return foundPct >= WANTED.found && clearedPct >= WANTED.cleared && falseAlarmPct <= WANTED.falseAlarms;
+}
+function smallestGood(above, perform) {
+    for (const minEffect of USUAL.filter((usual) => usual > above)) {
+        const performed = perform(minEffect);
+        if (good(performed))
+            return performed;
+    }
+    return undefined;
+}
+/** Distances of the runs from their session's mean, or from the mean of all where sessions have one run each. */
+function noiseOf(sessions) {
+    const several = sessions.filter((session) => session.length > 1);
+    const enough = several.flat().length >= CALIBRATION_RUNS;
+    const groups = enough ? several : [sessions.flat()];
+    const runs = groups.flat().length;
+    const widening = Math.sqrt(runs / (runs - groups.length));
+    return groups.flatMap((group) => {
+        const center = (0,summary/* mean */.i2)(group);
+        return group.map((log) => (log - center) * widening);
+    });
+}
+function performance(noise, minEffect, maxRounds, random) {
+    const same = Array.from({ length: DRAWS }, () => rounds(noise, 0, minEffect, maxRounds, random));
+    const slower = Array.from({ length: DRAWS }, () => rounds(noise, Math.log1p(minEffect), minEffect, maxRounds, random));
+    const percent = (count) => (100 * count) / DRAWS;
+    return {
+        minEffect,
+        maxRounds,
+        falseAlarmPct: percent(same.filter(({ verdict }) => verdict === 'regression' || verdict === 'improvement').length),
+        clearedPct: percent(same.filter(({ verdict }) => verdict === 'unchanged').length),
+        foundPct: percent(slower.filter(({ verdict }) => verdict === 'regression').length),
+        rounds: (0,summary/* mean */.i2)(same.map((drawn) => drawn.rounds)),
+    };
+}
+/** One comparison by paired rounds, drawn from the noise; the head is slower by `shift`, a logarithm. */
+function rounds(noise, shift, minEffect, maxRounds, random) {
+    const [base, head] = [[], []];
+    const level = (0,look_level/* lookLevel */.eK)(maxRounds);
+    const draw = () => noise[randomIndex(random, noise.length)] ?? 0;
+    for (;;) {
+        base.push(draw());
+        head.push(draw() + shift);
+        const interval = (0,paired_interval/* pairedInterval */.$D)(base, head, level, paired_interval/* STEP_TIME_PRIOR */.IG);
+        if (interval === undefined)
+            continue;
+        const verdict = (0,rule/* judgeRounds */.VW)(interval, interval.error, base.length, minEffect);
+        if (verdict !== 'inconclusive' || base.length >= maxRounds)
+            return { verdict, rounds: base.length };
+    }
+}
+function textOf(asked, proposed, fits, noisePct, runs) {
+    const noise = `runs of this benchmark differ by ${noisePct.toPrecision(2)} % (standard deviation of ${runs})`;
+    if (fits)
+        return `${noise}: a min-effect of ${share(asked.minEffect)} fits. ${says(asked)}`;
+    const small = `${noise}: that is too much for a min-effect of ${share(asked.minEffect)}. ${says(asked)}`;
+    return proposed === undefined
+        ? `${small} No min-effect up to ${share(USUAL.at(-1) ?? 0)} would do with ${asked.maxRounds} rounds; the noise has to go first`
+        : `${small} Take ${share(proposed.minEffect)} or more. ${says(proposed)}`;
+}
+function says({ minEffect, maxRounds, falseAlarmPct, clearedPct, foundPct, rounds: spent, }) {
+    // None of n seen: 3/n bounds the rate with 95 % (J. A. Hanley and A. Lippman-Hand, JAMA 249, 1983).
+    const alarms = falseAlarmPct === 0 ? `below ${(300 / DRAWS).toFixed(2)} %` : `${falseAlarmPct.toFixed(2)} %`;
+    return `With ${share(minEffect)} and up to ${maxRounds} rounds, unchanged code is wrongly accused or praised in ${alarms} and cleared in ${clearedPct.toFixed(0)} %, after ${spent.toFixed(1)} rounds on average; a slowdown of ${share(minEffect)} is found in ${foundPct.toFixed(0)} %.`;
+}
+function share(fraction) {
+    return `${Number((fraction * 100).toFixed(2))} %`;
+}
+
+// EXTERNAL MODULE: ./build/compare/comparable.js
+var comparable = __nccwpck_require__(2374);
+// EXTERNAL MODULE: ./build/compare/values.js
+var values = __nccwpck_require__(7316);
+// EXTERNAL MODULE: ./node_modules/zod/v4/core/api.js
+var api = __nccwpck_require__(3759);
+;// CONCATENATED MODULE: ./node_modules/zod/v4/classic/iso.js
+
+
+
+function datetime(params) {
+    return api/* _isoDateTime */.G1(schemas/* ZodISODateTime */.You, params);
+}
+function date(params) {
+    return core._isoDate(ZodISODate, params);
+}
+function time(params) {
+    return core._isoTime(ZodISOTime, params);
+}
+function duration(params) {
+    return core._isoDuration(ZodISODuration, params);
+}
+
+// EXTERNAL MODULE: ./build/plan/config.js + 1 modules
+var config = __nccwpck_require__(8036);
+;// CONCATENATED MODULE: ./build/hash/components.js
+/** The raw parts of a benchmark's hash and which of them differ; reads no file. */
+
+
+
+const sha = schemas/* union */.KCZ([schemas/* string */.YjP().regex(/^[0-9a-f]{64}$/), schemas/* literal */.euz('none')]);
+/** Wire form of the parts that make a hash (design section 6, `key_components`). */
+const keyComponentsSchema = schemas/* strictObject */.rej({
+    config: config/* workloadConfigSchema */.D,
+    steps: schemas/* int */.Whr().min(1).max(100_000),
+    warmup_steps: schemas/* int */.Whr().min(0).max(100_000),
+    workload_script_sha: sha,
+    rocm_image_tag: schemas/* string */.YjP().min(1).max(1000),
+    runner_script_sha: sha,
+    files: sha.optional(),
+    command: sha.optional(),
+});
+/** Components as caches and people may see them; a hash is made of the unredacted ones. */
+function redactedComponents(components) {
+    return { ...components, config: redacted(components.config) };
+}
+/**
+ * The components that differ, in a fixed order, config fields one by one.
+ * Values are meant for people: shas are shortened to 12 digits, and of a secret only that it differs is told.
+ */
+function diffComponents(from, to) {
+    const changes = [];
+    const note = (component, a, b, name = '') => {
+        if (words(a) === words(b))
+            return;
+        changes.push({ component, from: words(redacted(a, name)), to: words(redacted(b, name)) });
+    };
+    const short = (value) => value?.slice(0, 12);
+    const left = from.config;
+    const right = to.config;
+    for (const field of [...new Set([...Object.keys(left), ...Object.keys(right)])].sort()) {
+        const [a, b] = [left[field], right[field]];
+        if (isRecord(a) && isRecord(b)) {
+            for (const inner of [...new Set([...Object.keys(a), ...Object.keys(b)])].sort())
+                note(`config.${field}.${inner}`, a[inner], b[inner], inner);
+        }
+        else
+            note(`config.${field}`, a, b, field);
+    }
+    note('steps', from.steps, to.steps);
+    note('warmup-steps', from.warmup_steps, to.warmup_steps);
+    note('workload script', short(from.workload_script_sha), short(to.workload_script_sha));
+    note('ROCm image tag', from.rocm_image_tag, to.rocm_image_tag);
+    note('runner script', short(from.runner_script_sha), short(to.runner_script_sha));
+    note('files', short(from.files), short(to.files));
+    note('command', short(from.command), short(to.command));
+    return changes;
+}
+function words(value) {
+    if (value === undefined)
+        return 'not given';
+    return typeof value === 'string' ? value : JSON.stringify(sorted(value));
+}
+function sorted(value) {
+    if (Array.isArray(value))
+        return value.map(sorted);
+    if (!isRecord(value))
+        return value;
+    return Object.fromEntries(Object.keys(value)
+        .sort()
+        .map((key) => [key, sorted(value[key])]));
+}
+function isRecord(value) {
+    return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+// EXTERNAL MODULE: ./build/hash/hash.js + 1 modules
+var hash = __nccwpck_require__(9014);
+// EXTERNAL MODULE: ./build/plan/environment-variables.js
+var environment_variables = __nccwpck_require__(9319);
+// EXTERNAL MODULE: ./build/measure/environment.js + 1 modules
+var environment = __nccwpck_require__(2193);
+// EXTERNAL MODULE: ./build/measure/metrics.js
+var measure_metrics = __nccwpck_require__(3678);
+;// CONCATENATED MODULE: ./build/measure/result.js
+/** The stored form of measurements, `result.json` schema 1; distrusts every byte it is given. */
+
+
+
+
+
+
+/** Earlier runs kept in one entry, the newest (design section 3). */
+const MAX_RUNS = 20;
+const percentage = schemas/* number */.aig().finite().min(0).max(100);
+const seconds = schemas/* number */.aig().finite().positive().max(1e6);
+/** Device telemetry of one trial, summarised; absent parts were not measured. */
+const telemetrySummarySchema = schemas/* strictObject */.rej({
+    samples: schemas/* int */.Whr().nonnegative(),
+    source: schemas/* string */.YjP().max(100),
+    gpu_busy_pct_avg: schemas/* number */.aig().finite().min(0).max(100).optional(),
+    vram_used_gb_peak: schemas/* number */.aig().finite().nonnegative().optional(),
+    vram_used_gb_avg: schemas/* number */.aig().finite().nonnegative().optional(),
+    vram_used_gb_start: schemas/* number */.aig().finite().nonnegative().optional(),
+    vram_used_gb_end: schemas/* number */.aig().finite().nonnegative().optional(),
+    power_w_avg: schemas/* number */.aig().finite().nonnegative().optional(),
+    power_w_min: schemas/* number */.aig().finite().nonnegative().optional(),
+    gfx_clk_mhz_avg: schemas/* number */.aig().finite().nonnegative().optional(),
+    gfx_clk_mhz_min: schemas/* number */.aig().finite().nonnegative().optional(),
+    gfx_clk_mhz_max: schemas/* number */.aig().finite().nonnegative().optional(),
+    /** Share of the time at 95 % or more of the highest clock seen. */
+    gfx_clk_full_pct: percentage.optional(),
+    mem_clk_mhz_avg: schemas/* number */.aig().finite().nonnegative().optional(),
+    hotspot_c_start: schemas/* number */.aig().finite().nonnegative().optional(),
+    hotspot_c_max: schemas/* number */.aig().finite().nonnegative().optional(),
+    memory_c_max: schemas/* number */.aig().finite().nonnegative().optional(),
+    /** Share of the time in which the firmware held the card back, by cause. */
+    throttled_pct: schemas/* strictObject */.rej({
+        prochot: percentage.optional(),
+        power: percentage.optional(),
+        thermal: percentage.optional(),
+        vr: percentage.optional(),
+        hbm: percentage.optional(),
+    })
+        .optional(),
+});
+const trialSchema = schemas/* strictObject */.rej({
+    samples: schemas/* strictObject */.rej({
+        step_seconds: schemas/* array */.YOg(seconds).min(1).max(100_000),
+        tokens: schemas/* array */.YOg(schemas/* number */.aig().finite().nonnegative()).max(100_000),
+    }),
+    metrics: measure_metrics/* runMetricsSchema */.aC,
+    telemetry: telemetrySummarySchema.nullable(),
+    validity: schemas/* array */.YOg(schemas/* string */.YjP().max(500)).max(50),
+});
+const runSchema = schemas/* strictObject */.rej({
+    id: schemas/* string */.YjP().regex(/^[0-9A-Za-z_-]{1,64}\.[0-9]{1,6}$/),
+    commit: schemas/* string */.YjP().regex(/^([0-9a-f]{40}|[0-9a-f]{64}|unknown)$/),
+    ref: schemas/* string */.YjP().max(1000),
+    run_url: schemas/* string */.YjP().max(2000),
+    started_at: datetime(),
+    runner_kind: schemas/* enum */.k5n(['live', 'fake']),
+    chip: schemas/* string */.YjP().max(100).optional(),
+    runner_name: schemas/* string */.YjP().max(500).optional(),
+    warnings: schemas/* array */.YOg(schemas/* string */.YjP().max(2000)).max(100),
+    trials: schemas/* array */.YOg(trialSchema).min(1).max(100),
+});
+const resultSchema = schemas/* strictObject */.rej({
+    schema: schemas/* literal */.euz(1),
+    hash: schemas/* string */.YjP().regex(/^[0-9a-f]{64}$/),
+    benchmark: schemas/* string */.YjP().min(1).max(200),
+    key_components: keyComponentsSchema,
+    environment: environment/* environmentSchema */.VW,
+    runs: schemas/* array */.YOg(runSchema).min(1).max(MAX_RUNS),
+});
+/** Levels of a stored result: a config has 64, and lies inside three. */
+const MAX_DEPTH = 80;
+/**
+ * Reads untrusted text as a measurement. `asked` undefined accepts any hash and environment (used only to
+ * explain a miss). The hash is computed again from the entry's own components when none of them is redacted,
+ * and the environment's digest from its own parts: an entry that merely claims to fit is rejected.
+ */
+function acceptResult(text, key, asked) {
+    const reject = (why) => ({
+        kind: 'rejected',
+        warning: {
+            code: 'cache-entry-rejected',
+            message: `the cached entry ${key} was not used: ${why}`,
+            hint: 'it counts as a miss; the next save adds a good entry beside it',
+        },
+    });
+    if (deeperThan(text, MAX_DEPTH))
+        return reject(`it is nested deeper than ${MAX_DEPTH} levels`);
+    const raw = parseJson(text);
+    if (raw === undefined)
+        return reject('it is no JSON');
+    const version = schemas/* looseObject */._H3({ schema: schemas/* unknown */.L5J() }).safeParse(raw);
+    if (version.success && typeof version.data.schema === 'number' && version.data.schema !== 1)
+        return reject(`its schema is ${version.data.schema}, and this version reads schema 1`);
+    const parsed = resultSchema.safeParse(raw);
+    if (!parsed.success) {
+        const issue = parsed.error.issues[0];
+        return reject(`${issue?.path.join('.') || 'it'}: ${issue?.message}`);
+    }
+    const measurement = parsed.data;
+    if (asked && measurement.hash !== asked.hash)
+        return reject('it holds another hash');
+    if (asked && measurement.environment.digest !== asked.environmentDigest)
+        return reject('it holds another environment');
+    if ((0,hash/* sha256Hex */.fg)((0,hash/* canonicalJson */.dj)(measurement.environment.comparable)) !== measurement.environment.digest)
+        return reject('its environment does not match its digest');
+    const config = measurement.key_components.config;
+    if (!JSON.stringify(config).includes(environment_variables/* REDACTED */.XF) &&
+        (0,hash/* hashBenchmark */.cr)(measurement.key_components) !== measurement.hash)
+        return reject('its key components do not match its hash');
+    if (asked?.components && (0,hash/* canonicalJson */.dj)(measurement.key_components) !== (0,hash/* canonicalJson */.dj)(asked.components))
+        return reject('its key components are not those that were asked for');
+    if (new Set(measurement.runs.map((run) => run.id)).size < measurement.runs.length)
+        return reject('it holds two runs of one id');
+    if (measurement.runs.some((run) => run.runner_kind !== 'live'))
+        return reject('it holds replayed runs');
+    const uneven = measurement.runs.some((run) => run.trials.some(({ samples }) => samples.tokens.length !== 0 && samples.tokens.length !== samples.step_seconds.length));
+    if (uneven)
+        return reject('it holds trials with more tokens than steps, or fewer');
+    return measurement.runs.every((run) => run.trials.every(agrees))
+        ? { kind: 'accepted', measurement }
+        : reject('it holds metrics that are not those of its samples');
+}
+/**
+ * The measurement with one more run, the newest `MAX_RUNS` kept. A run of the same id (the same attempt of the
+ * same job) adds its trials to the run that is there instead of replacing it.
+ */
+function addRun(measurement, run) {
+    const same = measurement.runs.find((known) => known.id === run.id);
+    const joined = same
+        ? {
+            ...same,
+            warnings: [...same.warnings, ...run.warnings].slice(0, 100),
+            trials: [...same.trials, ...run.trials].slice(-100),
+        }
+        : run;
+    const others = measurement.runs.filter((known) => known.id !== run.id);
+    return { ...measurement, runs: [...others, joined].slice(-MAX_RUNS) };
+}
+/** By counting brackets, strings passed over: a parser that recurses would run out of stack. */
+function deeperThan(text, most) {
+    let depth = 0;
+    for (const [token] of text.matchAll(/"(?:[^"\\]|\\.)*"|[[{]|[\]}]/g)) {
+        if (token === '[' || token === '{')
+            depth += 1;
+        else if (token === ']' || token === '}')
+            depth -= 1;
+        if (depth > most)
+            return true;
+    }
+    return false;
+}
+/** Whether two runs were made by one workflow run, in whichever of its attempts. */
+function sameWorkflowRun(a, b) {
+    return a.split('.')[0] === b.split('.')[0];
+}
+/** Whether metrics that are computed from the samples are those of the samples. */
+function agrees({ samples, metrics }) {
+    const kept = (0,measure_metrics/* keptSteps */._s)(samples);
+    const near = (stated, value) => stated === undefined || (value !== undefined && Math.abs(stated - value) <= 1e-6 * value);
+    const stepTime = (kept.seconds / kept.count) * 1000;
+    const rate = kept.tokens === undefined ? undefined : kept.tokens / kept.seconds;
+    return near(metrics.step_time_ms, stepTime) && near(metrics.tokens_per_sec, rate);
+}
+function parseJson(text) {
+    try {
+        return JSON.parse(text);
+    }
+    catch (thrown) {
+        if (thrown instanceof SyntaxError)
+            return undefined;
+        throw thrown;
+    }
+}
+
+;// CONCATENATED MODULE: ./build/commands/calibrate.js
+/** `rocm-bench calibrate`: a report in, what its stored runs say of min-effect and rounds out; reads nothing itself. */
+
+
+
+
+
+const CALIBRATE_USAGE = `rocm-bench calibrate [--min-effect SHARE] [--max-rounds N] [--json] < report.json
+
+Tells for each benchmark of a report (the output report-file), or for a stored result.json, what the runs that are
+stored for its hash say: how much they vary, whether the min-effect fits that noise, how often the same code would be
+accused, how often a change of the min-effect would be found, and which min-effect would fit if this one does not.
+
+  --min-effect SHARE   as the input of the action, 2% unless given
+  --max-rounds N       as the input of the action, 8 unless given
+  --json               print numbers instead of sentences
+`;
+const reportSchema = schemas/* looseObject */._H3({
+    entries: schemas/* array */.YOg(schemas/* looseObject */._H3({ benchmark: schemas/* string */.YjP(), measurement: schemas/* unknown */.L5J().optional() })),
+});
+/** Reads untrusted text. `minEffect` is a fraction. Never throws on what it is given. */
+function calibrateText(text, asked) {
+    const measurements = readMeasurements(text);
+    if (typeof measurements === 'string')
+        return { kind: 'bad', message: measurements };
+    return {
+        kind: 'ok',
+        benchmarks: measurements.map((measurement) => ({
+            name: measurement.benchmark,
+            calibration: calibrate(sessionsOf(measurement), asked),
+        })),
+    };
+}
+function readMeasurements(text) {
+    let raw;
+    try {
+        raw = JSON.parse(text);
+    }
+    catch (thrown) {
+        if (!(thrown instanceof SyntaxError))
+            throw thrown;
+        return `is no JSON: ${thrown.message}`;
+    }
+    const report = reportSchema.safeParse(raw);
+    const found = report.success ? report.data.entries.map(({ measurement }) => measurement) : [raw];
+    const measurements = [];
+    for (const one of found.filter((each) => each !== undefined && each !== null)) {
+        const accepted = acceptResult(JSON.stringify(one), 'in it', undefined);
+        if (accepted.kind === 'rejected')
+            return `holds neither a report nor a result: ${accepted.warning.message}`;
+        measurements.push(accepted.measurement);
+    }
+    return measurements.length > 0
+        ? measurements
+        : 'holds no measurement: nothing was measured or cached in that job';
+}
+/** Logarithms of the gating metric, turned so that more is worse, one list for each day. */
+function sessionsOf(measurement) {
+    const trials = (0,comparable/* judgeable */.WU)(measurement);
+    const metric = (0,values/* gatingMetric */.rt)(trials.map(({ trial }) => trial));
+    const days = Map.groupBy(trials, ({ run }) => run.started_at.slice(0, 10));
+    return [...days.values()].map((day) => day.map(({ trial }) => {
+        const value = Math.log((0,values/* metricOf */.ak)(trial, metric) ?? Number.NaN);
+        return metric === 'tokens_per_sec' ? -value : value;
+    }));
+}
+
+
+/***/ }),
+
+/***/ 4285:
 /***/ ((__unused_webpack___webpack_module__, __webpack_exports__, __nccwpck_require__) => {
 
 
@@ -14012,157 +14573,14 @@ __nccwpck_require__.d(__webpack_exports__, {
   s: () => (/* binding */ judgeLine)
 });
 
-// EXTERNAL MODULE: ./node_modules/zod/v4/classic/schemas.js + 15 modules
-var schemas = __nccwpck_require__(9691);
-;// CONCATENATED MODULE: ./build/measure/metrics.js
-/** The table of metrics: wire name, unit, direction; knows no trial. */
-
-/** Every scalar metric of design section 6, in the order in which reports show them. */
-const metrics_METRICS = [
-    { name: 'tokens_per_sec', label: 'tokens/s', unit: 'tokens/s', better: 'higher' },
-    { name: 'step_time_ms', label: 'step time', unit: 'ms', better: 'lower' },
-    { name: 'mfu_pct', label: 'MFU', unit: '%', better: 'higher' },
-    { name: 'hbm_peak_gb', label: 'HBM peak', unit: 'GB', better: 'lower' },
-    { name: 'hbm_avg_gb', label: 'HBM average', unit: 'GB', better: 'lower' },
-    { name: 'gpu_util_pct', label: 'GPU utilisation', unit: '%' },
-    { name: 'power_avg_w', label: 'power', unit: 'W' },
-    { name: 'energy_j_per_token', label: 'energy per token', unit: 'J', better: 'lower' },
-];
-/** Share of the measured steps that is dropped at each end before a mean is taken (docs/statistics.md). */
-const metrics_TRIM = 0.2;
-/**
- * The measured steps that count: sorted by their time, the fastest and slowest fifth dropped, because a rare
- * stall of half a second would hide a change of two percent. Returns their total seconds and tokens; tokens
- * are undefined unless every step counted them.
- */
-function metrics_keptSteps(samples) {
-    const { step_seconds, tokens } = samples;
-    const drop = Math.floor(step_seconds.length * metrics_TRIM);
-    const kept = step_seconds
-        .map((seconds, index) => ({ seconds, tokens: tokens[index] ?? 0 }))
-        .sort((a, b) => a.seconds - b.seconds)
-        .slice(drop, step_seconds.length - drop);
-    return {
-        count: kept.length,
-        seconds: sum(kept.map((step) => step.seconds)),
-        tokens: tokens.length === step_seconds.length ? sum(kept.map((step) => step.tokens)) : undefined,
-    };
-}
-function sum(values) {
-    return values.reduce((total, value) => total + value, 0);
-}
-const measured = schemas/* number */.aig().finite().nonnegative();
-const percent = schemas/* number */.aig().finite().min(0).max(100);
-const stepPart = measured.max(1e6);
-/** What a workload may state of its steps; no metrics, but needed to compute some. */
-const STATED_FACTS = (/* unused pure expression or super */ null && (['flops_per_step', 'data_wait_seconds']));
-/** Wire form of one trial's metrics. A metric that was not measured is absent, never 0. */
-const runMetricsSchema = schemas/* strictObject */.rej({
-    steps: schemas/* int */.Whr().min(1).max(100_000),
-    tokens_per_sec: measured.optional(),
-    step_time_ms: schemas/* number */.aig().finite().positive(),
-    mfu_pct: percent.optional(),
-    hbm_peak_gb: measured.max(100_000).optional(),
-    hbm_avg_gb: measured.max(100_000).optional(),
-    gpu_util_pct: percent.optional(),
-    power_avg_w: measured.max(1_000_000).optional(),
-    energy_j_per_token: measured.optional(),
-    /** FLOPs of one step on all GPUs together, as the workload states them. */
-    flops_per_step: schemas/* number */.aig().finite().positive().max(1e30).optional(),
-    /** Seconds that one step waited for its data, as the workload states them. */
-    data_wait_seconds: measured.max(1e6).optional(),
-    /** Of the profiled trial, as all that follows up to `profile`. Names are normalised, most time first. */
-    top_kernels: schemas/* array */.YOg(schemas/* strictObject */.rej({
-        name: schemas/* string */.YjP().max(4096),
-        /** Of the summed time of all kernels. */
-        pct_time: percent,
-        /** Means of one GPU's steps. */
-        ms_per_step: measured.max(1e9).optional(),
-        calls_per_step: measured.max(1e9).optional(),
-    }))
-        .max(50)
-        .optional(),
-    attention_kernel_loaded: schemas/* string */.YjP().max(200).optional(),
-    /** Seconds of one profiled step, unless said otherwise (docs/profiling.md). */
-    waste_budget: schemas/* strictObject */.rej({
-        step_seconds: stepPart.optional(),
-        useful_gpu: stepPart.optional(),
-        data_wait: stepPart.optional(),
-        host_gap: stepPart.optional(),
-        comm_excess: stepPart.optional(),
-        copies: stepPart.optional(),
-        /** Percent of device memory left free at the peak of the measured trial. */
-        memory_headroom: percent.optional(),
-        precision_path: schemas/* string */.YjP().max(200).optional(),
-        kernel_shape: schemas/* string */.YjP().max(200).optional(),
-    })
-        .optional(),
-    profile: schemas/* strictObject */.rej({
-        source: schemas/* enum */.k5n(['rocprofv3', 'torch']),
-        /** Whether kernels are counted in the measured steps alone or in the whole run, its start included. */
-        window: schemas/* enum */.k5n(['measured-steps', 'whole-run']),
-        /** Step time under the profiler; `step_time_ms` above is without. */
-        step_time_ms: schemas/* number */.aig().finite().positive(),
-        /** Summed kernel time of one GPU's step, all kernels. */
-        gpu_ms_per_step: measured.max(1e9).optional(),
-    })
-        .optional(),
-    warnings: schemas/* array */.YOg(schemas/* string */.YjP().max(2000)).max(100),
-    rocm_version: schemas/* string */.YjP().max(200).optional(),
-    pytorch_version: schemas/* string */.YjP().max(200).optional(),
-    runner_kind: schemas/* enum */.k5n(['live', 'fake']),
-});
-
-// EXTERNAL MODULE: ./node_modules/jstat/dist/jstat.js
-var dist_jstat = __nccwpck_require__(2453);
-;// CONCATENATED MODULE: ./build/stats/distributions.js
-/** Quantiles and tails of the distributions that the intervals need; jstat computes them. */
-
-/** Quantile of Student's t distribution; `degreesOfFreedom` need not be whole. */
-function distributions_tQuantile(probability, degreesOfFreedom) {
-    return dist_jstat.studentt.inv(probability, degreesOfFreedom);
-}
-/** Probability that Student's t lies farther from 0 than `t`, on both sides together. */
-function tTails(t, degreesOfFreedom) {
-    return 2 * jstat.studentt.cdf(-Math.abs(t), degreesOfFreedom);
-}
-/** Probability that Fisher's F exceeds `f`; 0 for an infinite `f`. */
-function fTail(f, numerator, denominator) {
-    return f === Number.POSITIVE_INFINITY ? 0 : 1 - dist_jstat.centralF.cdf(f, numerator, denominator);
-}
-
-;// CONCATENATED MODULE: ./build/stats/summary.js
-/** Plain summaries of numbers; knows no metric. */
-/** Arithmetic mean; NaN for no values. */
-function summary_mean(values) {
-    return values.reduce((sum, value) => sum + value, 0) / values.length;
-}
-/** Unbiased sample variance (divisor n - 1); NaN for fewer than two values. */
-function summary_sampleVariance(values) {
-    const center = summary_mean(values);
-    return values.reduce((sum, value) => sum + (value - center) ** 2, 0) / (values.length - 1);
-}
-/** Middle value, or the mean of the two middle ones; NaN for no values. */
-function summary_median(values) {
-    return summary_quantile(values, 0.5);
-}
-/** Quantile by linear interpolation between order statistics (Hyndman and Fan 1996, type 7); NaN for no values. */
-function summary_quantile(values, probability) {
-    const sorted = [...values].sort((a, b) => a - b);
-    const place = probability * (sorted.length - 1);
-    const below = sorted[Math.floor(place)] ?? Number.NaN;
-    const above = sorted[Math.ceil(place)] ?? Number.NaN;
-    return below + (place - Math.floor(place)) * (above - below);
-}
-/**
- * Mean of what is left when the share `trim` of the values is dropped at each end, rounded down to whole values
- * (Tukey and McLaughlin, Sankhya A 25, 1963). Order does not matter. NaN for no values.
- */
-function trimmedMean(values, trim) {
-    const drop = Math.floor(values.length * trim);
-    return summary_mean([...values].sort((a, b) => a - b).slice(drop, values.length - drop));
-}
-
+// EXTERNAL MODULE: ./node_modules/zod/v4/classic/schemas.js + 11 modules
+var schemas = __nccwpck_require__(2857);
+// EXTERNAL MODULE: ./build/measure/metrics.js
+var metrics = __nccwpck_require__(3678);
+// EXTERNAL MODULE: ./build/stats/distributions.js
+var distributions = __nccwpck_require__(827);
+// EXTERNAL MODULE: ./build/stats/summary.js
+var summary = __nccwpck_require__(6364);
 ;// CONCATENATED MODULE: ./build/stats/cached-interval.js
 /** Interval of a change between two groups of processes measured at different times; knows no metric. */
 
@@ -14183,7 +14601,7 @@ const CONFIDENCE = 0.95;
 function cachedInterval(base, head, environmentSd) {
     if (base.length === 0 || head.length === 0)
         throw new RangeError('each side needs at least one process');
-    const center = summary_mean(head) - summary_mean(base);
+    const center = (0,summary/* mean */.i2)(head) - (0,summary/* mean */.i2)(base);
     const session = 1.96 ** 2 * 2 * environmentSd ** 2;
     const half = Math.sqrt(samplingHalf(base, head) ** 2 + session);
     const assumedNoise = base.length + head.length === 2;
@@ -14192,15 +14610,15 @@ function cachedInterval(base, head, environmentSd) {
 /** Half width of what the processes themselves show. */
 function samplingHalf(base, head) {
     const [na, nb] = [base.length, head.length];
-    const t = (degreesOfFreedom) => distributions_tQuantile((1 + CONFIDENCE) / 2, degreesOfFreedom);
+    const t = (degreesOfFreedom) => (0,distributions/* tQuantile */.YW)((1 + CONFIDENCE) / 2, degreesOfFreedom);
     if (na === 1 && nb === 1)
         return t(2) * Math.sqrt(2) * ASSUMED_SD;
     const degrees = na + nb - 2;
-    const squares = (side) => side.length === 1 ? 0 : summary_sampleVariance(side) * (side.length - 1);
+    const squares = (side) => side.length === 1 ? 0 : (0,summary/* sampleVariance */.y4)(side) * (side.length - 1);
     const pooled = floored((squares(base) + squares(head)) / degrees) * (1 / na + 1 / nb);
     if (na === 1 || nb === 1)
         return t(degrees) * Math.sqrt(pooled);
-    const [a, b] = [floored(summary_sampleVariance(base)) / na, floored(summary_sampleVariance(head)) / nb];
+    const [a, b] = [floored((0,summary/* sampleVariance */.y4)(base)) / na, floored((0,summary/* sampleVariance */.y4)(head)) / nb];
     const satterthwaite = (a + b) ** 2 / (a ** 2 / (na - 1) + b ** 2 / (nb - 1));
     return Math.min(t(satterthwaite) * Math.sqrt(a + b), t(degrees) * Math.sqrt(Math.max(pooled, a + b)));
 }
@@ -14208,612 +14626,18 @@ function floored(variance) {
     return Math.max(variance, FLOOR_SD ** 2);
 }
 
-// EXTERNAL MODULE: ./build/hash/hash.js + 1 modules
-var hash = __nccwpck_require__(9014);
-;// CONCATENATED MODULE: ./build/measure/devices/facts.js
-/** What is known of one GPU, whoever told it; knows no tool and no file. */
-const ALL_ONES = /^f{8,16}$/;
-/**
- * A 64-bit chip id as 16 lower-case hex digits, so that all sources can be joined by it.
- * Takes `0x…` or bare hex, and decimal when `radix` is 10; undefined for zero, all ones and anything else.
- */
-function uniqueIdOf(text, radix = 16) {
-    if (text === undefined)
-        return undefined;
-    // BigInt: the ids lie above 2^53, where two chips would round to one number.
-    if (radix === 10) {
-        if (!/^\d{1,20}$/.test(text))
-            return undefined;
-        const hex = BigInt(text).toString(16);
-        return hex.length > 16 ? undefined : uniqueIdOf(hex);
-    }
-    const digits = /^(?:0x)?([0-9a-f]{1,16})$/i.exec(text)?.[1]?.toLowerCase();
-    if (digits === undefined || /^0+$/.test(digits) || ALL_ONES.test(digits))
-        return undefined;
-    return digits.padStart(16, '0');
-}
-/** The chip id inside an amd-smi UUID `XXff<device>-0000-1000-80YY-zzzzzzzzzzzz`; undefined for other shapes. */
-function uniqueIdOfUuid(text) {
-    const match = /^([0-9a-f]{2})ff[0-9a-f]{4}-0000-1000-80([0-9a-f]{2})-([0-9a-f]{12})$/i.exec(text ?? '');
-    return match ? uniqueIdOf(`${match[1]}${match[2]}${match[3]}`) : undefined;
-}
-/** `domain:bus:device.function` in lower case with a domain of four digits; undefined for other shapes. */
-function bdfOf(text) {
-    const match = /^(?:([0-9a-f]{4,8}):)?([0-9a-f]{2}:[0-9a-f]{2}\.[0-9a-f])$/i.exec(text?.trim() ?? '');
-    if (!match)
-        return undefined;
-    // nvidia-smi pads the domain to eight digits.
-    const domain = (match[1] ?? '0000').replace(/^0000(?=[0-9a-f]{4}$)/i, '');
-    return `${domain}:${match[2]}`.toLowerCase();
-}
-/** `0x74a1` in lower case; undefined for anything but a 16-bit PCI id. */
-function deviceIdOf(text) {
-    const digits = /^(?:0x)?([0-9a-f]{4})$/i.exec(text ?? '')?.[1]?.toLowerCase();
-    return digits === undefined || digits === '0000' || digits === 'ffff' ? undefined : `0x${digits}`;
-}
-/**
- * Products by PCI device id (`amdgpu.ids` of libdrm). Tools name one chip `MI300X-O`, `AMD Instinct MI300X` or not at
- * all, and without a tool there is no name: the id is what all sources agree on.
- */
-const PRODUCTS = {
-    '0x7408': 'AMD Instinct MI250X',
-    '0x740c': 'AMD Instinct MI250X / MI250',
-    '0x740f': 'AMD Instinct MI210',
-    '0x74a0': 'AMD Instinct MI300A',
-    '0x74a1': 'AMD Instinct MI300X',
-    '0x74a2': 'AMD Instinct MI308X',
-    '0x74a5': 'AMD Instinct MI325X',
-    '0x74b5': 'AMD Instinct MI300X VF',
-    '0x74b9': 'AMD Instinct MI325X VF',
-    '0x75a0': 'AMD Instinct MI350X',
-    '0x75a3': 'AMD Instinct MI355X',
-};
-/** Name of the product, the same whichever source told of the GPU; undefined when nothing tells it. */
-function facts_productOf(gpu) {
-    const { deviceId, productName } = gpu;
-    const known = deviceId !== undefined && Object.hasOwn(PRODUCTS, deviceId) ? PRODUCTS[deviceId] : undefined;
-    return known ?? productName ?? (deviceId && `AMD device ${deviceId}`);
-}
-/** A product's name; undefined for ids and vendor names, which the tools print when they lack the name. */
-function productNameOf(text) {
-    if (text === undefined || /^0x[0-9a-f]+$/i.test(text))
-        return undefined;
-    return /^Advanced Micro Devices/i.test(text) ? undefined : text;
-}
-/** `SPX`, `DPX`, `TPX`, `QPX`, `CPX`; undefined for other text. */
-function computePartitionOf(text) {
-    return /^[SDTQC]PX$/i.test(text ?? '') ? text?.toUpperCase() : undefined;
-}
-/** `NPS1`, `NPS2`, `NPS4`, …; undefined for other text. */
-function memoryPartitionOf(text) {
-    return /^NPS\d$/i.test(text ?? '') ? text?.toUpperCase() : undefined;
-}
-/** A board's serial; undefined for zeros and all ones, which stand for none. */
-function serialOf(text) {
-    return text === undefined || /^(?:0x)?(?:0+|f+)$/i.test(text) ? undefined : text;
-}
-/** `gfx942`, without feature flags such as `:xnack-`; undefined for other text and for `gfx000` (a CPU). */
-function gfxTargetOf(text) {
-    const target = /^gfx[0-9a-f]{3,5}(?=$|:)/i.exec(text ?? '')?.[0]?.toLowerCase();
-    return target === 'gfx000' ? undefined : target;
-}
-/**
- * Version of the amdgpu driver. The in-tree driver has none: amd-smi shows the kernel's banner (with the
- * build host in it) and rocm-smi the kernel's release; both become `in-tree <release>`.
- */
-function driverVersionOf(text, kernelRelease) {
-    if (text === undefined)
-        return undefined;
-    const release = /^Linux\s*version\s*([^\s(]+)/.exec(text)?.[1];
-    if (release !== undefined)
-        return `in-tree ${release}`;
-    if (kernelRelease !== undefined && text === kernelRelease)
-        return `in-tree ${kernelRelease}`;
-    return /^\d[\w.+~-]{0,59}$/.test(text) ? text : undefined;
-}
-/** Whether GPUs of this target can be split into partitions (MI300 and MI350 families). */
-function facts_partitionable(gfxTarget) {
-    return gfxTarget !== undefined && /^gfx9[45]/.test(gfxTarget);
-}
-/** `6.4.1` of `6.4.1-83` or `6.4.1`; undefined for other text. */
-function rocmVersionOf(text) {
-    return /^(\d+\.\d+(?:\.\d+)?)(?:[-+.~]\S*)?$/.exec(text?.trim() ?? '')?.[1];
-}
-
-;// CONCATENATED MODULE: ./build/measure/environment.js
-/** What a measurement's numbers depend on beyond its inputs; knows no tool that tells it. */
-
-
-
-const value = schemas/* union */.KCZ([schemas/* string */.YjP().max(500), schemas/* number */.aig().finite(), schemas/* boolean */.zMY()]);
-/** Wire form (design section 6, `environment`). */
-const environmentSchema = schemas/* strictObject */.rej({
-    digest: schemas/* string */.YjP().regex(/^[0-9a-f]{64}$/),
-    comparable: schemas/* record */.g1P(schemas/* string */.YjP().max(100), value),
-    context: schemas/* record */.g1P(schemas/* string */.YjP().max(100), value),
-});
-const GIB = (/* unused pure expression or super */ null && (2 ** 30));
-/**
- * The environment of a measurement on this host (design section 4). Unknown comparable parts get the value
- * `unknown` and one Warning names them all; unknown context parts and an unknown image digest are left out.
- * Parts in which several GPUs differ list the distinct values, sorted, joined by ` + `.
- */
-function buildEnvironment(host) {
-    const parts = host.measuredOn === 'gpu' ? gpuParts(host) : cpuParts(host);
-    const unknown = Object.keys(parts).filter((name) => parts[name] === undefined);
-    const comparable = {
-        ...Object.fromEntries(Object.entries(parts).map(([name, part]) => [name, part ?? 'unknown'])),
-        ...known({ image_digest: host.imageDigest }),
-        ...variableParts(host.variables ?? {}),
-    };
-    const environment = {
-        digest: sha256Hex(canonicalJson(comparable)),
-        comparable,
-        context: contextOf(host),
-    };
-    if (unknown.length === 0)
-        return { environment, warnings: [] };
-    return {
-        environment,
-        warnings: [
-            {
-                code: 'environment-unknown-parts',
-                message: `unknown parts of the environment: ${unknown.join(', ')}`,
-                hint: 'results from hosts that differ in these parts cannot be told apart',
-            },
-        ],
-    };
-}
-/** Parts only where a variable is set, so that hosts without any keep their digest. */
-function variableParts(variables) {
-    return Object.fromEntries(Object.entries(variables).map(([name, text]) => [
-        `env.${name}`.slice(0, 100),
-        text.length > 200 ? `sha256:${sha256Hex(text)}` : text,
-    ]));
-}
-function cpuParts({ cpu }) {
-    return { measured_on: 'cpu', cpu_model: cpu.model, cpu_cores: cpu.cores };
-}
-function gpuParts({ gpus, cpu, rocmVersion, driverVersion }) {
-    const driver = driverVersion ?? every(gpus, (gpu) => gpu.driverVersion);
-    const shared = {
-        gpu_product: every(gpus, productOf),
-        gfx_target: every(gpus, (gpu) => gpu.gfxTarget),
-        gpu_count: gpus.length,
-        vram_gb: every(gpus, (gpu) => gpu.vramBytes && roundGib(gpu.vramBytes)),
-        compute_partition: every(gpus, (gpu) => gpu.computePartition ?? withoutPartitions(gpu)),
-        memory_partition: every(gpus, (gpu) => gpu.memoryPartition ?? withoutPartitions(gpu)),
-        power_cap_w: every(gpus, (gpu) => gpu.powerCapW && Math.round(gpu.powerCapW)),
-        cpu_model: cpu.model,
-    };
-    // ROCm and amdgpu have no part in an NVIDIA run: "unknown" would warn of something that does not exist.
-    if (gpus[0]?.source === 'nvidia-smi')
-        return { ...shared, nvidia_driver_version: driver };
-    return {
-        ...shared,
-        rocm_version: rocmVersion ?? every(gpus, (gpu) => gpu.rocmVersion),
-        amdgpu_version: driver,
-    };
-}
-/** `none` where the product cannot be partitioned, which is knowledge and not the lack of it. */
-function withoutPartitions(gpu) {
-    return gpu.gfxTarget === undefined || partitionable(gpu.gfxTarget) ? undefined : 'none';
-}
-/** Whole GiB, so that the few MiB one driver reserves more than another do not tell two hosts apart. */
-function roundGib(bytes) {
-    return bytes < GIB ? Math.round((bytes / GIB) * 100) / 100 : Math.round(bytes / GIB);
-}
-/** The one value of all GPUs, or the distinct ones as text; undefined when any GPU's is unknown. */
-function every(gpus, pick) {
-    const values = new Set(gpus.map((gpu) => pick(gpu) || undefined));
-    const [first] = values;
-    if (values.has(undefined))
-        return undefined;
-    if (values.size < 2)
-        return first;
-    const order = new Intl.Collator('en', { numeric: true });
-    return [...values].map(String).sort(order.compare).join(' + ').slice(0, 500);
-}
-function contextOf(host) {
-    const gpus = host.measuredOn === 'gpu' ? host.gpus : [];
-    return known({
-        os: host.os,
-        kernel: host.kernel,
-        python_version: host.pythonVersion,
-        numa_balancing: host.numaBalancing,
-        runner_name: host.runnerName,
-        perf_level: every(gpus, (gpu) => gpu.perfLevel),
-        vbios: every(gpus, (gpu) => gpu.vbios),
-        temperature_c: every(gpus, (gpu) => gpu.temperatureC),
-        chip: chipOf(gpus),
-    });
-}
-/**
- * Identity of the silicon: first 16 hex digits of the sha256 over the sorted chip ids (or board serials).
- * Undefined when one of them is unknown, as half an identity would make two hosts look alike.
- */
-function chipOf(gpus) {
-    const ids = gpus.map((gpu) => gpu.uniqueId ?? gpu.serial);
-    if (ids.length === 0 || ids.includes(undefined))
-        return undefined;
-    return sha256Hex(ids.sort().join(',')).slice(0, 16);
-}
-function known(parts) {
-    const present = Object.entries(parts).filter((part) => {
-        return part[1] !== undefined;
-    });
-    return Object.fromEntries(present.map(([name, part]) => [name, typeof part === 'string' ? part.slice(0, 500) : part]));
-}
-/** What differs between two environments, part by part in alphabetical order; values are untrusted text. */
-function environment_environmentDiff(from, to) {
-    return {
-        comparable: partsDiff(from.comparable, to.comparable),
-        context: partsDiff(from.context, to.context),
-    };
-}
-function partsDiff(from, to) {
-    const names = [...new Set([...Object.keys(from), ...Object.keys(to)])].sort();
-    return names.flatMap((component) => {
-        const [a, b] = [from[component], to[component]];
-        return a === b ? [] : [{ component, from: words(a), to: words(b) }];
-    });
-}
-function words(part) {
-    return part === undefined ? 'not known' : String(part);
-}
-
-;// CONCATENATED MODULE: ./build/compare/comparable.js
-/** Whether two measurements may be compared, and how far apart their sessions are; computes no interval. */
-
-
-/** Fewer measured steps say too little of a process (docs/statistics.md). */
-const MIN_STEPS = 10;
-const DAY_MS = 86_400_000;
-/** Sessions after which their own spread replaces the assumed one. */
-const ENOUGH_SESSIONS = 8;
-/** Standard deviation between sessions, in log units: the same chip within a week (docs/statistics.md). */
-const SAME_CHIP_SD = 0.003;
-/** Trials that may be judged, each with the run it belongs to. */
-function judgeable(measurement) {
-    return measurement.runs
-        .filter((run) => run.runner_kind === 'live')
-        .flatMap((run) => run.trials.map((trial) => ({ run, trial })))
-        .filter(({ trial }) => trial.validity.length === 0 && trial.samples.step_seconds.length >= MIN_STEPS);
-}
-/** Why the newest run of the head may not be judged; undefined when it may. */
-function headDoubt(head) {
-    const newest = head.runs.at(-1);
-    if (newest === undefined)
-        return 'it holds no run';
-    if (newest.runner_kind === 'fake')
-        return 'the numbers were replayed, not measured';
-    const doubt = newest.trials.flatMap((trial) => trial.validity)[0];
-    if (doubt !== undefined)
-        return doubt;
-    const steps = Math.min(...newest.trials.map((trial) => trial.samples.step_seconds.length));
-    return steps < MIN_STEPS ? `it has ${steps} measured steps, and ${MIN_STEPS} are needed` : undefined;
-}
-/**
- * The standard deviation between sessions: learnt from the baseline's own days when there are enough of them,
- * else the defaults of docs/statistics.md. `yOf` gives a trial's logarithm.
- */
-function sessionNoise(base, head, yOf) {
-    const assumed = assumedNoise(base, head);
-    const learnt = learntNoise(base, yOf);
-    if (learnt === undefined)
-        return assumed;
-    // What one chip showed from night to night says nothing of another, nor of last year.
-    return assumed.sd > SAME_CHIP_SD && assumed.sd > learnt.sd ? assumed : learnt;
-}
-function assumedNoise(base, head) {
-    const unknown = unknownParts(base.environment.comparable);
-    if (unknown.length > 0)
-        return { sd: 0.01, why: `the environment is not known in full (${unknown.join(', ')})` };
-    if (!sameChip(base, head))
-        return { sd: 0.01, why: 'the baseline was measured on another chip or host' };
-    const days = daysBetween(base, head);
-    if (days >= 7)
-        return { sd: 0.007, why: `the baseline is ${Math.floor(days)} days old` };
-    return { sd: SAME_CHIP_SD, why: 'the baseline was measured on the same chip within a week' };
-}
-function learntNoise(base, yOf) {
-    const days = Map.groupBy(judgeable(base), ({ run }) => run.started_at.slice(0, 10));
-    if (days.size < ENOUGH_SESSIONS)
-        return undefined;
-    const means = [...days.values()].map((trials) => mean(trials.map(({ trial }) => yOf(trial))));
-    return {
-        sd: Math.sqrt(sampleVariance(means)),
-        why: `the baseline's own ${days.size} days of measurements say so`,
-    };
-}
-/** Whether every run that counts was made on one chip. On a CPU none is known, so the runner stands for the host. */
-function sameChip(base, head) {
-    const chips = [base, head].flatMap((measurement) => judgeable(measurement).map(({ run }) => {
-        const { chip, runner_name } = measurement.environment.context;
-        return run.chip ?? run.runner_name ?? chip ?? runner_name;
-    }));
-    return !chips.includes(undefined) && new Set(chips).size === 1;
-}
-function unknownParts(parts) {
-    return Object.keys(parts).filter((name) => parts[name] === 'unknown');
-}
-function daysBetween(base, head) {
-    const newest = (measurement) => 
-    // biome-ignore lint/style/noRestrictedGlobals: to parse a given time asks no clock
-    Math.max(...measurement.runs.map((run) => Date.parse(run.started_at)));
-    return Math.abs(newest(head) - newest(base)) / DAY_MS;
-}
-/** The comparable parts in which two environments differ, in words; empty when they are comparable. */
-function environmentObstacle(base, head) {
-    if (base.environment.digest === head.environment.digest)
-        return '';
-    const parts = environmentDiff(base.environment, head.environment).comparable;
-    return parts.map(({ component, from, to }) => `${component} ${from} → ${to}`).join(', ');
-}
-
-;// CONCATENATED MODULE: ./build/compare/comparison.js
-/** Two measurements → one comparison per metric with its verdict; knows no report and no channel. */
-/** A logarithm's interval in per cent of the base's value. */
-function comparison_changeInterval(interval) {
-    return {
-        changePct: comparison_percentOf(interval.center),
-        loPct: comparison_percentOf(interval.lo),
-        hiPct: comparison_percentOf(interval.hi),
-        confidence: interval.confidence,
-        resolutionPct: comparison_percentOf(interval.half),
-    };
-}
-/** A difference of natural logarithms as a change in per cent. */
-function comparison_percentOf(log) {
-    return 100 * Math.expm1(log);
-}
-
-;// CONCATENATED MODULE: ./build/stats/look-level.js
-/** How much error each look at a growing number of rounds may spend; knows no data. */
-/** Rounds at most, one column of the table each. */
-const MAX_ROUNDS = [3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 16, 20, 24, 32];
-/** Error of all looks together, one row of the table each. */
-const ALPHAS = [0.1, 0.05, 0.02, 0.01, 0.005, 0.002];
-/**
- * Two-sided level of each look, looks after every round from the third on, so that all looks together err
- * `ALPHAS[row]` on normal noise far above the prior's: flat boundaries after S. J. Pocock (Biometrika 64, 1977), for
- * the statistic of paired-interval.ts. Simulated on 3 million paths by `scripts/levels.ts`. Flat, since a boundary
- * that saves its error for the end asks for quantiles above 11 at the third round.
- */
-const LEVELS = [
-    [
-        0.099, 0.0647, 0.0502, 0.0419, 0.0366, 0.0328, 0.03, 0.0278, 0.0245, 0.0222, 0.0205, 0.0182, 0.0166,
-        0.0144,
-    ],
-    [
-        0.0491, 0.0304, 0.0229, 0.0188, 0.0162, 0.0144, 0.0131, 0.0121, 0.0106, 0.00958, 0.0088, 0.00775, 0.00705,
-        0.00611,
-    ],
-    [
-        0.0191, 0.0111, 0.00806, 0.0065, 0.00552, 0.00488, 0.00441, 0.00405, 0.00353, 0.00318, 0.00291, 0.00255,
-        0.00231, 0.002,
-    ],
-    [
-        0.00913, 0.00502, 0.0036, 0.00285, 0.00242, 0.00213, 0.00191, 0.00175, 0.00152, 0.00138, 0.00127, 0.00111,
-        0.001, 0.000866,
-    ],
-    [
-        0.00428, 0.00223, 0.00155, 0.00123, 0.00105, 0.000923, 0.00083, 0.000758, 0.000654, 0.00059, 0.000545,
-        0.000481, 0.000435, 0.000379,
-    ],
-    [
-        0.00146, 0.000733, 0.000504, 0.000401, 0.000337, 0.000301, 0.000269, 0.000248, 0.000217, 0.000194,
-        0.00018, 0.000158, 0.000146, 0.000128,
-    ],
-];
-/**
- * Error that all looks of one comparison may spend together. Between the 5 %, at which noisy benchmarks stay
- * inconclusive for long, and the 10 %, at which false alarms come near one in a thousand (docs/statistics.md).
- */
-const FAMILY_ALPHA = 0.075;
-/** Error of a single look, and the most that one of several may spend. */
-const LOOK_ALPHA = 0.05;
-/** Gating comparisons of one report that may share the error of a report without a correction. */
-const UNCORRECTED = 10;
-/**
- * Two-sided level of the interval at one look. `maxRounds` is the most rounds there may be, `undefined` when the
- * number of rounds is fixed and looked at once. `comparisons` is how many gating comparisons the report makes: one
- * errs less than 0.1 % on recorded noise, so ten of them stay below 1 % a report; more share that (Bonferroni).
- * Never above 0.05, so the interval of any look is by itself one of 95 % at least.
- */
-function lookLevel(maxRounds, comparisons = 1) {
-    const share = Math.min(1, UNCORRECTED / comparisons);
-    const once = LOOK_ALPHA * share;
-    return maxRounds === undefined ? once : Math.min(once, tableLevel(maxRounds, FAMILY_ALPHA * share));
-}
-/** Log-log interpolation between the table's rows and columns; beyond its ends the last slope goes on. */
-function tableLevel(maxRounds, alpha) {
-    const column = (row) => interpolate(MAX_ROUNDS.map(Math.log), row.map(Math.log), Math.log(Math.max(maxRounds, 3)));
-    // From the smallest alpha up, since interpolate wants rising places.
-    const places = ALPHAS.map(Math.log).reverse();
-    return Math.exp(interpolate(places, LEVELS.map(column).reverse(), Math.log(alpha)));
-}
-/** Piecewise linear through the points, whose places rise; the first and the last piece go on without end. */
-function interpolate(places, values, at) {
-    const beyond = places.findIndex((place) => place >= at);
-    const right = beyond === -1 ? places.length - 1 : Math.max(1, beyond);
-    const [x0, x1] = [places[right - 1] ?? 0, places[right] ?? 1];
-    const [y0, y1] = [values[right - 1] ?? 0, values[right] ?? 0];
-    return y0 + ((at - x0) / (x1 - x0)) * (y1 - y0);
-}
-
-;// CONCATENATED MODULE: ./build/stats/paired-interval.js
-/** Interval of a change from paired rounds of one session; knows no metric. */
-
-
-/** Clocks and prints resolve no finer than 0.1 % a run; a difference of two no finer than this. */
-const paired_interval_FLOOR_SD = 0.0014;
-/** Rounds count as moving together when their common movement would be this rare without one. */
-const TOGETHER_P = 0.001;
-/** Fewer rounds give no interval. */
-const MIN_ROUNDS = 3;
-/**
- * Step times of a benchmark that nothing is known of. Three of four recorded benchmarks are quieter than 0.5 %, so
- * the prior rather widens; four degrees weigh as much as the first three rounds do (docs/statistics.md).
- */
-const STEP_TIME_PRIOR = { sd: 0.005, degreesOfFreedom: 4 };
-/**
- * The noise of one round's difference. With `d` and `s` the differences and the sums of the rounds' two logarithms:
- *
- *     spread^2 = (var d + var s) / 2,  2 (n - 1) degrees: base and head runs pooled, as Student's two samples
- *     spread^2 = var d,                n - 1 degrees: when F = var s / var d is beyond its upper 0.1 %
- *
- * Pairs pay twice: they halve the degrees of freedom, and at three rounds these are dear. So the pairing is used
- * only where the rounds visibly share something (drift of the device), a preliminary test after T. A. Bancroft
- * (Annals of Mathematical Statistics 15, 1944); where they share a little, the pooled spread is too wide, never too
- * narrow. The prior (a simple form of G. K. Smyth's moderated t, SAGMB 3, 2004) is pooled in by its degrees of
- * freedom but never narrows, and the degrees are Satterthwaite's: a benchmark much noisier than the prior is judged
- * on its own rounds alone.
- */
-function roundError(base, head, prior) {
-    const n = base.length;
-    if (n !== head.length || n < 2)
-        throw new RangeError('rounds need both halves, and two at least');
-    const paired = summary_sampleVariance(base.map((value, round) => (head[round] ?? Number.NaN) - value));
-    const common = summary_sampleVariance(base.map((value, round) => (head[round] ?? Number.NaN) + value));
-    // Below the floor there is only rounding, which may look like anything.
-    const together = common > paired_interval_FLOOR_SD ** 2 && fTail(common / paired, n - 1, n - 1) < TOGETHER_P;
-    const variance = together ? paired : (paired + common) / 2;
-    const degrees = (together ? 1 : 2) * (n - 1);
-    const shown = { spread: Math.sqrt(variance), together };
-    const floored = Math.max(variance, paired_interval_FLOOR_SD ** 2);
-    if (prior === undefined)
-        return { ...shown, sd: Math.sqrt(floored), degreesOfFreedom: degrees };
-    const supposed = prior.sd ** 2;
-    const weight = prior.degreesOfFreedom * supposed + degrees * variance;
-    const satterthwaite = weight ** 2 / (prior.degreesOfFreedom * supposed ** 2 + degrees * variance ** 2);
-    return {
-        ...shown,
-        sd: Math.sqrt(Math.max(weight / (prior.degreesOfFreedom + degrees), floored)),
-        degreesOfFreedom: Math.max(degrees, satterthwaite),
-    };
-}
-/**
- * Half width of the two-sided interval at `level` from `rounds` rounds with this noise: Student's
- * `t[1 - level/2] sd / sqrt(rounds)`.
- */
-function roundsHalfWidth(error, rounds, level) {
-    return (distributions_tQuantile(1 - level / 2, error.degreesOfFreedom) * error.sd) / Math.sqrt(rounds);
-}
-/**
- * Interval on the mean of head minus base, one logarithm for each half of each round, at the two-sided `level`
- * (look-level.ts). Undefined for fewer than three rounds: they are never judged.
- */
-function pairedInterval(base, head, level, prior) {
-    if (base.length !== head.length)
-        throw new RangeError('rounds need both halves');
-    if (base.length < MIN_ROUNDS)
-        return undefined;
-    const center = summary_mean(head) - summary_mean(base);
-    const error = roundError(base, head, prior);
-    const half = roundsHalfWidth(error, base.length, level);
-    return { center, lo: center - half, hi: center + half, half, confidence: 1 - level, error };
-}
-
-;// CONCATENATED MODULE: ./build/compare/rule.js
-/** From an interval to a verdict; knows no metric and no measurement. */
-/** A larger improvement, as a share of the time, is held for a person: skipped work looks like speed. */
-const IMPLAUSIBLE_GAIN = 0.3;
-/** Rounds before anybody is accused of a change that the benchmark's own spread could be. */
-const NOISY_ROUNDS = 5;
-/**
- * The rule of docs/statistics.md on an interval of a logarithm where more is worse, `e = ln(1 + minEffect)`:
- *
- *     unchanged     -e < lo and hi < e, tested first
- *     regression    e/2 < lo and e <= hi: half of e, so that a change of just e is found
- *     improvement   the mirror of it
- */
-function judge(interval, minEffect) {
-    const e = Math.log1p(minEffect);
-    const { lo, hi } = interval;
-    if (-e < lo && hi < e)
-        return 'unchanged';
-    if (lo > e / 2 && hi >= e)
-        return 'regression';
-    if (hi < -e / 2 && lo <= -e)
-        return 'improvement';
-    return 'inconclusive';
-}
-/**
- * The same for paired rounds, with one caution: where the rounds spread by more than e/2, fewer than five of them
- * find no change unless the interval lies beyond 2e. Three rounds of a benchmark with two modes fall by chance into
- * one mode for base and the other for head once in 32, and then their spread is small and their interval too. On
- * recorded noise this takes two fifths of the false alarms and at most 0.5 points of what is found.
- */
-function judgeRounds(interval, error, rounds, minEffect) {
-    const verdict = judge(interval, minEffect);
-    return verdict !== 'unchanged' && tooFewForNoise(interval, error, rounds, minEffect)
-        ? 'inconclusive'
-        : verdict;
-}
-/** Whether the rounds spread too much for so few of them to find a change of this size. */
-function tooFewForNoise(interval, error, rounds, minEffect) {
-    const e = Math.log1p(minEffect);
-    const beyond = Math.max(interval.lo, -interval.hi);
-    return rounds < NOISY_ROUNDS && error.spread > e / 2 && beyond < 2 * e;
-}
-/** The interval turned so that more is worse. */
-function worse(interval, better) {
-    return better === 'lower' ? interval : { lo: -interval.hi, hi: -interval.lo };
-}
-/** Share of the time, or of the resource, that is saved; `center` is head minus base of the logarithms. */
-function gain(center, better) {
-    return -Math.expm1(better === 'lower' ? center : -center);
-}
-/** Whether a verdict is an improvement so large that skipped work explains it better. */
-function rule_implausible(verdict, center, better) {
-    return verdict === 'improvement' && gain(center, better) > IMPLAUSIBLE_GAIN;
-}
-/** Said where `implausible` holds. */
-const rule_IMPLAUSIBLE_REASON = `an improvement of more than ${IMPLAUSIBLE_GAIN * 100} % looks like work that was skipped; a person has to confirm it`;
-
-;// CONCATENATED MODULE: ./build/compare/values.js
-/** What of two sides' trials is compared: which metrics, which values, which count for the gate. */
-
-/**
- * The metrics to compare, the gating ones first: each that every trial of both sides has, and each that a rule
- * declares to gate even when it is missing.
- */
-function values_judgedMetrics(base, head, minEffect, rules = {}) {
-    const main = values_gatingMetric([...base, ...head]);
-    const lacks = (trials, name) => !trials.every((trial) => (metricOf(trial, name) ?? 0) > 0);
-    return METRICS.filter((metric) => 'better' in metric)
-        .map(({ name, unit, better }) => ({
-        name,
-        unit,
-        better: better ?? 'lower',
-        gating: rules[name]?.gate ?? name === main,
-        minEffect: rules[name]?.minEffect ?? minEffect,
-        timed: name === 'tokens_per_sec' || name === 'step_time_ms' || name === 'mfu_pct',
-        missing: { base: lacks(base, name), head: lacks(head, name) },
-    }))
-        .filter(({ name, missing }) => !(missing.base || missing.head) || rules[name]?.gate === true)
-        .sort((a, b) => Number(b.gating) - Number(a.gating));
-}
-/** Throughput where every trial counted tokens, else the time of a step. */
-function values_gatingMetric(trials) {
-    const counted = trials.every((trial) => keptSteps(trial.samples).tokens !== undefined);
-    return counted ? 'tokens_per_sec' : 'step_time_ms';
-}
-/** The trial's value of a metric, in its unit; undefined when it was not measured. */
-function metricOf(trial, metric) {
-    const { count, seconds, tokens } = keptSteps(trial.samples);
-    if (metric === 'step_time_ms')
-        return (seconds / count) * 1000;
-    if (metric === 'tokens_per_sec')
-        return tokens === undefined ? undefined : tokens / seconds;
-    return trial.metrics[metric];
-}
-/** Natural logarithms of a metric, one for each trial; NaN where it is missing. */
-function values_logsOf(trials, metric) {
-    return trials.map((trial) => Math.log(metricOf(trial, metric) ?? Number.NaN));
-}
-
+// EXTERNAL MODULE: ./build/compare/comparable.js
+var comparable = __nccwpck_require__(2374);
+// EXTERNAL MODULE: ./build/compare/comparison.js
+var comparison = __nccwpck_require__(9727);
+// EXTERNAL MODULE: ./build/stats/look-level.js
+var look_level = __nccwpck_require__(4726);
+// EXTERNAL MODULE: ./build/stats/paired-interval.js
+var paired_interval = __nccwpck_require__(6333);
+// EXTERNAL MODULE: ./build/compare/rule.js
+var rule = __nccwpck_require__(7132);
+// EXTERNAL MODULE: ./build/compare/values.js
+var values = __nccwpck_require__(7316);
 ;// CONCATENATED MODULE: ./build/compare/shape.js
 /** Remarks on the runs of a comparison that its verdict does not use: stalls, two modes, unfinished warm-up. */
 
@@ -14923,11 +14747,11 @@ function comparePaired(rounds, look, minEffect, rules = {}) {
 /** Judges one metric's rounds at one look; `base` and `head` are logarithms of the metric, one for each round. */
 function judgePaired(base, head, asked, look) {
     const { better, minEffect, timed } = asked;
-    const center = summary_mean(head) - summary_mean(base);
-    const prior = timed ? STEP_TIME_PRIOR : undefined;
-    const level = lookLevel(look.maxRounds, look.comparisons);
-    const interval = pairedInterval(base, head, level, prior);
-    const least = Math.max(MIN_ROUNDS, look.minRounds);
+    const center = (0,summary/* mean */.i2)(head) - (0,summary/* mean */.i2)(base);
+    const prior = timed ? paired_interval/* STEP_TIME_PRIOR */.IG : undefined;
+    const level = (0,look_level/* lookLevel */.eK)(look.maxRounds, look.comparisons);
+    const interval = (0,paired_interval/* pairedInterval */.$D)(base, head, level, prior);
+    const least = Math.max(paired_interval/* MIN_ROUNDS */.B, look.minRounds);
     if (interval === undefined || base.length < least)
         return {
             verdict: 'inconclusive',
@@ -14936,17 +14760,17 @@ function judgePaired(base, head, asked, look) {
             reasons: [`${base.length} of ${least} rounds that are needed before anything is judged`],
             needs: { rounds: least, text: `${least} rounds are needed before anything is judged` },
         };
-    const verdict = judgeRounds(worse(interval, better), interval.error, base.length, minEffect);
+    const verdict = (0,rule/* judgeRounds */.VW)((0,rule/* worse */.JJ)(interval, better), interval.error, base.length, minEffect);
     if (verdict !== 'inconclusive')
         return { verdict, center, interval, reasons: [] };
-    const cautious = judge(worse(interval, better), minEffect) !== 'inconclusive';
+    const cautious = (0,rule/* judge */.S4)((0,rule/* worse */.JJ)(interval, better), minEffect) !== 'inconclusive';
     return {
         verdict,
         center,
         interval,
         reasons: cautious
             ? [
-                `the rounds spread by ${comparison_percentOf(interval.error.spread).toFixed(1)} %, more than half of the min-effect, so fewer than ${NOISY_ROUNDS} of them accuse nobody`,
+                `the rounds spread by ${(0,comparison/* percentOf */.p)(interval.error.spread).toFixed(1)} %, more than half of the min-effect, so fewer than ${rule/* NOISY_ROUNDS */.lJ} of them accuse nobody`,
             ]
             : [],
         needs: needsOf(interval.error, base.length, level, minEffect, look),
@@ -14960,7 +14784,7 @@ function needsOf(error, rounds, level, minEffect, look) {
     const most = look.maxRounds ?? rounds;
     const needed = roundsFor(error, rounds, level, enough);
     const resolvable = Math.expm1(2 * projectedHalf(error, rounds, Math.max(most, rounds), level));
-    const answers = `${most} rounds of this noise (${comparison_percentOf(error.sd).toFixed(1)} % a round) can tell a change of ${(resolvable * 100).toFixed(1)} % from none`;
+    const answers = `${most} rounds of this noise (${(0,comparison/* percentOf */.p)(error.sd).toFixed(1)} % a round) can tell a change of ${(resolvable * 100).toFixed(1)} % from none`;
     if (needed !== undefined && needed <= rounds)
         return {
             rounds: rounds + 1,
@@ -14995,7 +14819,7 @@ function roundsFor(error, seen, level, half) {
 function projectedHalf(error, seen, rounds, level) {
     const gained = (error.together ? 1 : 2) * (rounds - seen);
     const later = { ...error, degreesOfFreedom: error.degreesOfFreedom + gained };
-    return roundsHalfWidth(later, rounds, level);
+    return (0,paired_interval/* roundsHalfWidth */.FZ)(later, rounds, level);
 }
 
 ;// CONCATENATED MODULE: ./build/compare/judge-samples.js
@@ -15022,13 +14846,13 @@ function judgeSamples(request) {
         return judgePairs(request, base, head, minEffect);
     const environmentSd = envSdPct === undefined ? DEFAULT_SD[design] : envSdPct / 100;
     const interval = cachedInterval(base, head, environmentSd);
-    const verdict = judge(worse(interval, direction), minEffect);
+    const verdict = (0,rule/* judge */.S4)((0,rule/* worse */.JJ)(interval, direction), minEffect);
     const reasons = interval.assumedNoise
         ? ['each side has one run, so its noise was assumed to be 0.75 %']
         : [];
     return answer(verdict, interval.center, interval, reasons, direction);
 }
-const DEFAULT_SD = { cached: SAME_CHIP_SD, unpaired: 0 };
+const DEFAULT_SD = { cached: comparable/* SAME_CHIP_SD */._e, unpaired: 0 };
 const NOTHING = { verdict: 'invalid', ci: null, changePct: null, resolutionPct: null };
 function judgePairs(request, base, head, minEffect) {
     const { direction, look } = request;
@@ -15042,13 +14866,13 @@ function judgePairs(request, base, head, minEffect) {
     return answer(judged.verdict, judged.center, judged.interval, reasons, direction);
 }
 function answer(verdict, center, interval, reasons, direction) {
-    const held = verdict !== 'invalid' && rule_implausible(verdict, center, direction);
+    const held = verdict !== 'invalid' && (0,rule/* implausible */.V1)(verdict, center, direction);
     return {
         verdict: held ? 'invalid' : verdict,
-        ci: interval ? [comparison_percentOf(interval.lo), comparison_percentOf(interval.hi)] : null,
-        changePct: comparison_percentOf(center),
-        resolutionPct: interval ? comparison_percentOf(interval.half) : null,
-        reasons: held ? [rule_IMPLAUSIBLE_REASON] : reasons,
+        ci: interval ? [(0,comparison/* percentOf */.p)(interval.lo), (0,comparison/* percentOf */.p)(interval.hi)] : null,
+        changePct: (0,comparison/* percentOf */.p)(center),
+        resolutionPct: interval ? (0,comparison/* percentOf */.p)(interval.half) : null,
+        reasons: held ? [rule/* IMPLAUSIBLE_REASON */.fq] : reasons,
     };
 }
 /** Logarithm of each run's value of the metric; not finite where a sample is not above zero. */
@@ -15057,8 +14881,8 @@ function runLogs(runs, direction) {
         if (!samples.every((sample) => sample > 0))
             return Number.NaN;
         if (direction === 'lower')
-            return Math.log(trimmedMean(samples, metrics_TRIM));
-        return -Math.log(trimmedMean(samples.map((sample) => 1 / sample), metrics_TRIM));
+            return Math.log((0,summary/* trimmedMean */.K4)(samples, metrics/* TRIM */.N_));
+        return -Math.log((0,summary/* trimmedMean */.K4)(samples.map((sample) => 1 / sample), metrics/* TRIM */.N_));
     });
 }
 
@@ -15156,6 +14980,256 @@ function parseJson(text) {
 }
 function bad(message) {
     return { line: JSON.stringify({ error: message }), bad: true };
+}
+
+
+/***/ }),
+
+/***/ 2374:
+/***/ ((__unused_webpack___webpack_module__, __webpack_exports__, __nccwpck_require__) => {
+
+/* harmony export */ __nccwpck_require__.d(__webpack_exports__, {
+/* harmony export */   WU: () => (/* binding */ judgeable),
+/* harmony export */   _e: () => (/* binding */ SAME_CHIP_SD)
+/* harmony export */ });
+/* unused harmony exports MIN_STEPS, headDoubt, sessionNoise, environmentObstacle */
+/* harmony import */ var _measure_environment_js__WEBPACK_IMPORTED_MODULE_0__ = __nccwpck_require__(2193);
+/** Whether two measurements may be compared, and how far apart their sessions are; computes no interval. */
+
+
+/** Fewer measured steps say too little of a process (docs/statistics.md). */
+const MIN_STEPS = 10;
+const DAY_MS = 86_400_000;
+/** Sessions after which their own spread replaces the assumed one. */
+const ENOUGH_SESSIONS = 8;
+/** Standard deviation between sessions, in log units: the same chip within a week (docs/statistics.md). */
+const SAME_CHIP_SD = 0.003;
+/** Trials that may be judged, each with the run it belongs to. */
+function judgeable(measurement) {
+    return measurement.runs
+        .filter((run) => run.runner_kind === 'live')
+        .flatMap((run) => run.trials.map((trial) => ({ run, trial })))
+        .filter(({ trial }) => trial.validity.length === 0 && trial.samples.step_seconds.length >= MIN_STEPS);
+}
+/** Why the newest run of the head may not be judged; undefined when it may. */
+function headDoubt(head) {
+    const newest = head.runs.at(-1);
+    if (newest === undefined)
+        return 'it holds no run';
+    if (newest.runner_kind === 'fake')
+        return 'the numbers were replayed, not measured';
+    const doubt = newest.trials.flatMap((trial) => trial.validity)[0];
+    if (doubt !== undefined)
+        return doubt;
+    const steps = Math.min(...newest.trials.map((trial) => trial.samples.step_seconds.length));
+    return steps < MIN_STEPS ? `it has ${steps} measured steps, and ${MIN_STEPS} are needed` : undefined;
+}
+/**
+ * The standard deviation between sessions: learnt from the baseline's own days when there are enough of them,
+ * else the defaults of docs/statistics.md. `yOf` gives a trial's logarithm.
+ */
+function sessionNoise(base, head, yOf) {
+    const assumed = assumedNoise(base, head);
+    const learnt = learntNoise(base, yOf);
+    if (learnt === undefined)
+        return assumed;
+    // What one chip showed from night to night says nothing of another, nor of last year.
+    return assumed.sd > SAME_CHIP_SD && assumed.sd > learnt.sd ? assumed : learnt;
+}
+function assumedNoise(base, head) {
+    const unknown = unknownParts(base.environment.comparable);
+    if (unknown.length > 0)
+        return { sd: 0.01, why: `the environment is not known in full (${unknown.join(', ')})` };
+    if (!sameChip(base, head))
+        return { sd: 0.01, why: 'the baseline was measured on another chip or host' };
+    const days = daysBetween(base, head);
+    if (days >= 7)
+        return { sd: 0.007, why: `the baseline is ${Math.floor(days)} days old` };
+    return { sd: SAME_CHIP_SD, why: 'the baseline was measured on the same chip within a week' };
+}
+function learntNoise(base, yOf) {
+    const days = Map.groupBy(judgeable(base), ({ run }) => run.started_at.slice(0, 10));
+    if (days.size < ENOUGH_SESSIONS)
+        return undefined;
+    const means = [...days.values()].map((trials) => mean(trials.map(({ trial }) => yOf(trial))));
+    return {
+        sd: Math.sqrt(sampleVariance(means)),
+        why: `the baseline's own ${days.size} days of measurements say so`,
+    };
+}
+/** Whether every run that counts was made on one chip. On a CPU none is known, so the runner stands for the host. */
+function sameChip(base, head) {
+    const chips = [base, head].flatMap((measurement) => judgeable(measurement).map(({ run }) => {
+        const { chip, runner_name } = measurement.environment.context;
+        return run.chip ?? run.runner_name ?? chip ?? runner_name;
+    }));
+    return !chips.includes(undefined) && new Set(chips).size === 1;
+}
+function unknownParts(parts) {
+    return Object.keys(parts).filter((name) => parts[name] === 'unknown');
+}
+function daysBetween(base, head) {
+    const newest = (measurement) => 
+    // biome-ignore lint/style/noRestrictedGlobals: to parse a given time asks no clock
+    Math.max(...measurement.runs.map((run) => Date.parse(run.started_at)));
+    return Math.abs(newest(head) - newest(base)) / DAY_MS;
+}
+/** The comparable parts in which two environments differ, in words; empty when they are comparable. */
+function environmentObstacle(base, head) {
+    if (base.environment.digest === head.environment.digest)
+        return '';
+    const parts = environmentDiff(base.environment, head.environment).comparable;
+    return parts.map(({ component, from, to }) => `${component} ${from} → ${to}`).join(', ');
+}
+
+
+/***/ }),
+
+/***/ 9727:
+/***/ ((__unused_webpack___webpack_module__, __webpack_exports__, __nccwpck_require__) => {
+
+/* harmony export */ __nccwpck_require__.d(__webpack_exports__, {
+/* harmony export */   p: () => (/* binding */ percentOf)
+/* harmony export */ });
+/* unused harmony export changeInterval */
+/** Two measurements → one comparison per metric with its verdict; knows no report and no channel. */
+/** A logarithm's interval in per cent of the base's value. */
+function changeInterval(interval) {
+    return {
+        changePct: percentOf(interval.center),
+        loPct: percentOf(interval.lo),
+        hiPct: percentOf(interval.hi),
+        confidence: interval.confidence,
+        resolutionPct: percentOf(interval.half),
+    };
+}
+/** A difference of natural logarithms as a change in per cent. */
+function percentOf(log) {
+    return 100 * Math.expm1(log);
+}
+
+
+/***/ }),
+
+/***/ 7132:
+/***/ ((__unused_webpack___webpack_module__, __webpack_exports__, __nccwpck_require__) => {
+
+/* harmony export */ __nccwpck_require__.d(__webpack_exports__, {
+/* harmony export */   JJ: () => (/* binding */ worse),
+/* harmony export */   S4: () => (/* binding */ judge),
+/* harmony export */   V1: () => (/* binding */ implausible),
+/* harmony export */   VW: () => (/* binding */ judgeRounds),
+/* harmony export */   fq: () => (/* binding */ IMPLAUSIBLE_REASON),
+/* harmony export */   lJ: () => (/* binding */ NOISY_ROUNDS)
+/* harmony export */ });
+/* unused harmony exports IMPLAUSIBLE_GAIN, gain */
+/** From an interval to a verdict; knows no metric and no measurement. */
+/** A larger improvement, as a share of the time, is held for a person: skipped work looks like speed. */
+const IMPLAUSIBLE_GAIN = 0.3;
+/** Rounds before anybody is accused of a change that the benchmark's own spread could be. */
+const NOISY_ROUNDS = 5;
+/**
+ * The rule of docs/statistics.md on an interval of a logarithm where more is worse, `e = ln(1 + minEffect)`:
+ *
+ *     unchanged     -e < lo and hi < e, tested first
+ *     regression    e/2 < lo and e <= hi: half of e, so that a change of just e is found
+ *     improvement   the mirror of it
+ */
+function judge(interval, minEffect) {
+    const e = Math.log1p(minEffect);
+    const { lo, hi } = interval;
+    if (-e < lo && hi < e)
+        return 'unchanged';
+    if (lo > e / 2 && hi >= e)
+        return 'regression';
+    if (hi < -e / 2 && lo <= -e)
+        return 'improvement';
+    return 'inconclusive';
+}
+/**
+ * The same for paired rounds, with one caution: where the rounds spread by more than e/2, fewer than five of them
+ * find no change unless the interval lies beyond 2e. Three rounds of a benchmark with two modes fall by chance into
+ * one mode for base and the other for head once in 32, and then their spread is small and their interval too. On
+ * recorded noise this takes two fifths of the false alarms and at most 0.5 points of what is found.
+ */
+function judgeRounds(interval, error, rounds, minEffect) {
+    const verdict = judge(interval, minEffect);
+    return verdict !== 'unchanged' && tooFewForNoise(interval, error, rounds, minEffect)
+        ? 'inconclusive'
+        : verdict;
+}
+/** Whether the rounds spread too much for so few of them to find a change of this size. */
+function tooFewForNoise(interval, error, rounds, minEffect) {
+    const e = Math.log1p(minEffect);
+    const beyond = Math.max(interval.lo, -interval.hi);
+    return rounds < NOISY_ROUNDS && error.spread > e / 2 && beyond < 2 * e;
+}
+/** The interval turned so that more is worse. */
+function worse(interval, better) {
+    return better === 'lower' ? interval : { lo: -interval.hi, hi: -interval.lo };
+}
+/** Share of the time, or of the resource, that is saved; `center` is head minus base of the logarithms. */
+function gain(center, better) {
+    return -Math.expm1(better === 'lower' ? center : -center);
+}
+/** Whether a verdict is an improvement so large that skipped work explains it better. */
+function implausible(verdict, center, better) {
+    return verdict === 'improvement' && gain(center, better) > IMPLAUSIBLE_GAIN;
+}
+/** Said where `implausible` holds. */
+const IMPLAUSIBLE_REASON = `an improvement of more than ${IMPLAUSIBLE_GAIN * 100} % looks like work that was skipped; a person has to confirm it`;
+
+
+/***/ }),
+
+/***/ 7316:
+/***/ ((__unused_webpack___webpack_module__, __webpack_exports__, __nccwpck_require__) => {
+
+/* harmony export */ __nccwpck_require__.d(__webpack_exports__, {
+/* harmony export */   ak: () => (/* binding */ metricOf),
+/* harmony export */   rt: () => (/* binding */ gatingMetric)
+/* harmony export */ });
+/* unused harmony exports judgedMetrics, logsOf */
+/* harmony import */ var _measure_metrics_js__WEBPACK_IMPORTED_MODULE_0__ = __nccwpck_require__(3678);
+/** What of two sides' trials is compared: which metrics, which values, which count for the gate. */
+
+/**
+ * The metrics to compare, the gating ones first: each that every trial of both sides has, and each that a rule
+ * declares to gate even when it is missing.
+ */
+function judgedMetrics(base, head, minEffect, rules = {}) {
+    const main = gatingMetric([...base, ...head]);
+    const lacks = (trials, name) => !trials.every((trial) => (metricOf(trial, name) ?? 0) > 0);
+    return METRICS.filter((metric) => 'better' in metric)
+        .map(({ name, unit, better }) => ({
+        name,
+        unit,
+        better: better ?? 'lower',
+        gating: rules[name]?.gate ?? name === main,
+        minEffect: rules[name]?.minEffect ?? minEffect,
+        timed: name === 'tokens_per_sec' || name === 'step_time_ms' || name === 'mfu_pct',
+        missing: { base: lacks(base, name), head: lacks(head, name) },
+    }))
+        .filter(({ name, missing }) => !(missing.base || missing.head) || rules[name]?.gate === true)
+        .sort((a, b) => Number(b.gating) - Number(a.gating));
+}
+/** Throughput where every trial counted tokens, else the time of a step. */
+function gatingMetric(trials) {
+    const counted = trials.every((trial) => (0,_measure_metrics_js__WEBPACK_IMPORTED_MODULE_0__/* .keptSteps */ ._s)(trial.samples).tokens !== undefined);
+    return counted ? 'tokens_per_sec' : 'step_time_ms';
+}
+/** The trial's value of a metric, in its unit; undefined when it was not measured. */
+function metricOf(trial, metric) {
+    const { count, seconds, tokens } = (0,_measure_metrics_js__WEBPACK_IMPORTED_MODULE_0__/* .keptSteps */ ._s)(trial.samples);
+    if (metric === 'step_time_ms')
+        return (seconds / count) * 1000;
+    if (metric === 'tokens_per_sec')
+        return tokens === undefined ? undefined : tokens / seconds;
+    return trial.metrics[metric];
+}
+/** Natural logarithms of a metric, one for each trial; NaN where it is missing. */
+function logsOf(trials, metric) {
+    return trials.map((trial) => Math.log(metricOf(trial, metric) ?? Number.NaN));
 }
 
 
@@ -16949,7 +17023,7 @@ function gitEnvironment(env) {
 /* harmony export */ });
 /* harmony import */ var node_fs__WEBPACK_IMPORTED_MODULE_0__ = __nccwpck_require__(3024);
 /* harmony import */ var node_path__WEBPACK_IMPORTED_MODULE_1__ = __nccwpck_require__(6760);
-/* harmony import */ var zod__WEBPACK_IMPORTED_MODULE_2__ = __nccwpck_require__(9691);
+/* harmony import */ var zod__WEBPACK_IMPORTED_MODULE_2__ = __nccwpck_require__(2857);
 /** Where this action is installed and which version it is; knows nothing of the job. */
 
 
@@ -16999,8 +17073,8 @@ const external_node_stream_promises_namespaceObject = __WEBPACK_EXTERNAL_createR
 var errors = __nccwpck_require__(9473);
 // EXTERNAL MODULE: ./build/hash/hash.js + 1 modules
 var hash = __nccwpck_require__(9014);
-// EXTERNAL MODULE: ./build/plan/plan.js + 2 modules
-var plan = __nccwpck_require__(4890);
+// EXTERNAL MODULE: ./build/plan/plan.js
+var plan = __nccwpck_require__(1583);
 // EXTERNAL MODULE: ./build/io/workspace.js
 var io_workspace = __nccwpck_require__(6840);
 ;// CONCATENATED MODULE: ./build/io/worktree.js
@@ -17451,444 +17525,399 @@ function lfsOid(bytes) {
 
 /***/ }),
 
-/***/ 9319:
-/***/ ((__unused_webpack___webpack_module__, __webpack_exports__, __nccwpck_require__) => {
-
-/* harmony export */ __nccwpck_require__.d(__webpack_exports__, {
-/* harmony export */   ge: () => (/* binding */ isOwnedVariable),
-/* harmony export */   pc: () => (/* binding */ redacted)
-/* harmony export */ });
-/* unused harmony exports REDACTED, looksSecret, secretsIn, secretScrubber */
-/** Which environment variables a config may not set, and which values look like secrets; reads no environment. */
-/** Names that steer the runner, the shell, the loader or git rather than the workload. */
-const OWNED = [
-    /^(BENCH|GITHUB|ACTIONS|RUNNER|INPUT|GIT|NODE|NPM|BASH|LD|DYLD)_/i,
-    /^(WORKLOAD|OUT_DIR|STEPS|WARMUP_STEPS|CONFIG_JSON|GPU_IDS|PROFILE|LAUNCHER|TELEMETRY|TIMEOUT_SECONDS|KILL_GRACE_SECONDS)$/i,
-    /^(PATH|HOME|USER|SHELL|SHELLOPTS|BASHOPTS|IFS|ENV|CDPATH|PS4|TMPDIR|PYTHONPATH|PYTHONHOME|PYTHONSTARTUP)$/i,
-    /^(ROCR_VISIBLE_DEVICES|HIP_VISIBLE_DEVICES|CUDA_VISIBLE_DEVICES|GPU_DEVICE_ORDINAL)$/i,
-];
-/** Whether a config's `env_vars` may not set this variable. */
-function isOwnedVariable(name) {
-    return OWNED.some((pattern) => pattern.test(name));
-}
-/** Words that name a secret whatever its type. */
-const SECRET_NAME = /(^|_)(secrets?|password|passwd|passphrase|(api|access|private|secret|signing|encryption|auth)_?keys?|credentials?)(_|$)|passw(or)?d$/i;
-/** Also names numbers and counts (`pad_token_id`), so it makes secrets of text alone. */
-const SECRET_TEXT_NAME = /(^|_)(auth|access|refresh|bearer)?token[0-9]*(_|$)/i;
-/** As environment variables are written; `sort_key` is none. */
-const SECRET_VARIABLE = /^[A-Z0-9_]+_(KEY|AUTH|PAT|PWD|PASS)$/;
-const SECRET_VALUE = /(?:ghp|gho|ghu|ghs|ghr)_[A-Za-z0-9]{30,}|github_pat_\w{20,}|hf_[A-Za-z0-9]{20,}|glpat-[\w-]{15,}|sk-[A-Za-z0-9_-]{20,}|xox[abprs]-[\w-]{10,}|(?:AKIA|ASIA)[A-Z0-9]{16}|-----BEGIN [A-Z ]*PRIVATE KEY-----[^-]*(?:-----END [A-Z ]*PRIVATE KEY-----)?|(?<=:\/\/)[^/\s:@]+:[^/\s@]+(?=@)/;
-/** What stands in place of a secret wherever people or caches can see it. */
-const REDACTED = '***';
-/** Shorter values are also words and numbers of other meaning, which a replacement would garble. */
-const MIN_REPLACED = 4;
-/** Whether a text under this name looks like a secret, by its name or its shape. */
-function looksSecret(name, value) {
-    return value !== '' && (namesSecretText(name) || SECRET_VALUE.test(value));
-}
-function redacted(value, name = '') {
-    return mapSecrets(value, name, false, () => REDACTED);
-}
-/** Every secret-looking text (or number, as text) inside a value, to be masked in logs and replaced in texts. */
-function secretsIn(value, name = '') {
-    const found = [];
-    mapSecrets(value, name, false, (secret) => {
-        found.push(secret);
-        return secret;
-    });
-    return found;
-}
-/**
- * Makes a function that replaces the given secrets, and everything of a known secret's shape, in any text inside a
- * value: for what a program that knew the secrets has written.
- */
-function secretScrubber(secrets) {
-    const known = [...new Set(secrets.flatMap((secret) => [secret, ...secret.split(/\r?\n/)]))]
-        .filter((secret) => secret.trim().length >= MIN_REPLACED)
-        // The longest first: one secret may hold another.
-        .sort((a, b) => b.length - a.length);
-    const shape = new RegExp(SECRET_VALUE.source, 'g');
-    const clean = (text) => known.reduce((rest, secret) => rest.replaceAll(secret, REDACTED), text).replaceAll(shape, REDACTED);
-    function scrub(value) {
-        if (typeof value === 'string')
-            return clean(value);
-        if (Array.isArray(value))
-            return value.map((inner) => scrub(inner));
-        if (typeof value !== 'object' || value === null)
-            return value;
-        return Object.fromEntries(Object.entries(value).map(([key, inner]) => [clean(key), scrub(inner)]));
-    }
-    return scrub;
-}
-function mapSecrets(value, name, inside, replace) {
-    const secret = inside || SECRET_NAME.test(snakeCase(name));
-    if (typeof value === 'string')
-        return (secret && value !== '') || looksSecret(name, value) ? replace(value) : value;
-    if (typeof value === 'number')
-        return secret ? replace(String(value)) : value;
-    if (Array.isArray(value))
-        return value.map((inner) => mapSecrets(inner, name, secret, replace));
-    if (typeof value !== 'object' || value === null)
-        return value;
-    return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, mapSecrets(inner, key, secret, replace)]));
-}
-function namesSecretText(name) {
-    const folded = snakeCase(name);
-    return SECRET_NAME.test(folded) || SECRET_TEXT_NAME.test(folded) || SECRET_VARIABLE.test(name);
-}
-/** `authToken` and `auth-token` as `auth_token`. */
-function snakeCase(name) {
-    return name.replaceAll(/([a-z0-9])([A-Z])/g, '$1_$2').replaceAll('-', '_');
-}
-
-
-/***/ }),
-
-/***/ 1849:
-/***/ ((__unused_webpack___webpack_module__, __webpack_exports__, __nccwpck_require__) => {
-
-/* harmony export */ __nccwpck_require__.d(__webpack_exports__, {
-/* harmony export */   DL: () => (/* binding */ timeoutMinutes),
-/* harmony export */   GY: () => (/* binding */ gitRef),
-/* harmony export */   I_: () => (/* binding */ imageTag),
-/* harmony export */   MG: () => (/* binding */ minEffect),
-/* harmony export */   SH: () => (/* binding */ repositoryPath),
-/* harmony export */   Vv: () => (/* binding */ gpuNames),
-/* harmony export */   rD: () => (/* binding */ wholeNumber),
-/* harmony export */   vU: () => (/* binding */ argv),
-/* harmony export */   wh: () => (/* binding */ plainText),
-/* harmony export */   yL: () => (/* binding */ oneOf),
-/* harmony export */   zM: () => (/* binding */ boolean)
-/* harmony export */ });
-/* harmony import */ var zod__WEBPACK_IMPORTED_MODULE_1__ = __nccwpck_require__(9691);
-/* harmony import */ var zod__WEBPACK_IMPORTED_MODULE_2__ = __nccwpck_require__(8532);
-/* harmony import */ var _nearest_name_js__WEBPACK_IMPORTED_MODULE_0__ = __nccwpck_require__(6442);
-/** How the text of one input becomes a value; knows no input by name. */
-
-
-const CONTROL = /[\u0000-\u001f\u007f-\u009f]/;
-const boolean = zod__WEBPACK_IMPORTED_MODULE_1__/* .string */ .YjP().transform((text, context) => {
-    if (/^(true|True|TRUE)$/.test(text))
-        return true;
-    if (/^(false|False|FALSE)$/.test(text))
-        return false;
-    context.addIssue({ code: 'custom', message: 'is neither `true` nor `false`' });
-    return zod__WEBPACK_IMPORTED_MODULE_2__/* .NEVER */ .tm;
-});
-function wholeNumber(min, max) {
-    return zod__WEBPACK_IMPORTED_MODULE_1__/* .string */ .YjP().transform((text, context) => {
-        const number = /^[0-9]{1,6}$/.test(text) ? Number(text) : Number.NaN;
-        if (number >= min && number <= max)
-            return number;
-        context.addIssue({ code: 'custom', message: `is no whole number from ${min} to ${max}` });
-        return zod__WEBPACK_IMPORTED_MODULE_2__/* .NEVER */ .tm;
-    });
-}
-function oneOf(values) {
-    return zod__WEBPACK_IMPORTED_MODULE_1__/* .string */ .YjP().transform((text, context) => {
-        const found = values.find((value) => value === text);
-        if (found !== undefined)
-            return found;
-        const near = (0,_nearest_name_js__WEBPACK_IMPORTED_MODULE_0__/* .nearestName */ .q)(text, values);
-        const advice = near ? `; did you mean \`${near}\`?` : '';
-        context.addIssue({ code: 'custom', message: `is none of ${values.join(', ')}${advice}` });
-        return zod__WEBPACK_IMPORTED_MODULE_2__/* .NEVER */ .tm;
-    });
-}
-const minEffect = zod__WEBPACK_IMPORTED_MODULE_1__/* .string */ .YjP().transform((text, context) => {
-    const percent = /^([0-9]{1,2}(?:\.[0-9]{1,6})?)\s*%$/.exec(text)?.[1];
-    const fraction = /^0?\.[0-9]{1,6}$/.test(text) ? Number(text) : undefined;
-    const value = percent === undefined ? fraction : Number(percent) / 100;
-    if (value !== undefined && value >= 0.001 && value <= 0.5)
-        return value;
-    context.addIssue({
-        code: 'custom',
-        message: 'is no share from 0.1% to 50%; write for instance `2%` or `0.02`',
-    });
-    return zod__WEBPACK_IMPORTED_MODULE_2__/* .NEVER */ .tm;
-});
-const timeoutMinutes = zod__WEBPACK_IMPORTED_MODULE_1__/* .string */ .YjP().transform((text, context) => {
-    const number = /^[0-9]{1,5}(\.[0-9]{1,3})?$/.test(text) ? Number(text) : Number.NaN;
-    if (number > 0 && number <= 1440)
-        return number;
-    context.addIssue({ code: 'custom', message: 'is no number of minutes above 0 and up to 1440' });
-    return zod__WEBPACK_IMPORTED_MODULE_2__/* .NEVER */ .tm;
-});
-/** A command without a shell: a JSON list of its words, or words with blanks between. */
-const argv = zod__WEBPACK_IMPORTED_MODULE_1__/* .string */ .YjP().transform((text, context) => {
-    const words = text.startsWith('[') ? jsonWords(text) : text.split(/\s+/);
-    if (words !== undefined && words.length > 0 && words[0] !== '' && !text.includes('\0'))
-        return words;
-    context.addIssue({
-        code: 'custom',
-        message: 'is no command; write words with blanks between, or a JSON list as `["pip", "install", "-e", "."]`',
-    });
-    return zod__WEBPACK_IMPORTED_MODULE_2__/* .NEVER */ .tm;
-});
-function jsonWords(text) {
-    try {
-        const parsed = zod__WEBPACK_IMPORTED_MODULE_1__/* .array */ .YOg(zod__WEBPACK_IMPORTED_MODULE_1__/* .string */ .YjP()).safeParse(JSON.parse(text));
-        return parsed.success ? parsed.data : undefined;
-    }
-    catch (thrown) {
-        if (thrown instanceof SyntaxError)
-            return undefined;
-        throw thrown;
-    }
-}
-/** `auto` is no name; else positions, `GPU-…` ids, UUIDs or PCI addresses, joined by commas. */
-const gpuNames = zod__WEBPACK_IMPORTED_MODULE_1__/* .string */ .YjP().transform((text, context) => {
-    const names = text.split(',').map((name) => name.trim());
-    if (text === 'auto')
-        return undefined;
-    if (names.length <= 64 && names.every((name) => /^[0-9A-Za-z][0-9A-Za-z:.-]{0,60}$/.test(name)))
-        return names;
-    context.addIssue({
-        code: 'custom',
-        message: 'is neither `auto` nor a list of GPUs; write for instance `0`, `0,1` or `GPU-c586d6b7a3f7a8a5`',
-    });
-    return zod__WEBPACK_IMPORTED_MODULE_2__/* .NEVER */ .tm;
-});
-/** A path inside the repository, `/`-separated, without `.` and `..` parts. */
-const repositoryPath = zod__WEBPACK_IMPORTED_MODULE_1__/* .string */ .YjP().transform((text, context) => {
-    const parts = text.split('/').filter((part) => part !== '' && part !== '.');
-    const problem = CONTROL.test(text)
-        ? 'holds a control character'
-        : text.startsWith('/') || /^[A-Za-z]:[\\/]/.test(text)
-            ? 'is an absolute path; write it relative to the repository'
-            : parts.includes('..')
-                ? 'leaves the repository; write a path without `..`'
-                : text.includes('\\')
-                    ? 'holds a backslash; separate folders with `/`'
-                    : parts.length === 0
-                        ? 'names no file'
-                        : undefined;
-    if (problem === undefined)
-        return parts.join('/');
-    context.addIssue({ code: 'custom', message: problem });
-    return zod__WEBPACK_IMPORTED_MODULE_2__/* .NEVER */ .tm;
-});
-const plainText = (max) => zod__WEBPACK_IMPORTED_MODULE_1__/* .string */ .YjP()
-    .max(max, `is longer than ${max} characters`)
-    .refine((text) => !CONTROL.test(text), 'holds a control character');
-/** The image tag stands between `|` signs in the hashed payload, which must stay unambiguous. */
-const imageTag = plainText(500).refine((text) => !text.includes('|'), 'holds a `|`');
-const gitRef = plainText(500)
-    .refine((text) => !text.startsWith('-'), 'begins with `-`')
-    .refine((text) => !/[\s~^:?*[\\]|\.\.|@\{|\/$|^\/|\.lock$/.test(text), 'is no name of a branch, tag or commit');
-
-
-/***/ }),
-
-/***/ 9357:
-/***/ ((__unused_webpack___webpack_module__, __webpack_exports__, __nccwpck_require__) => {
-
-/* harmony export */ __nccwpck_require__.d(__webpack_exports__, {
-/* harmony export */   G9: () => (/* binding */ settle),
-/* harmony export */   Ko: () => (/* binding */ readInputs)
-/* harmony export */ });
-/* unused harmony export INPUT_NAMES */
-/* harmony import */ var zod__WEBPACK_IMPORTED_MODULE_1__ = __nccwpck_require__(9691);
-/* harmony import */ var _input_values_js__WEBPACK_IMPORTED_MODULE_0__ = __nccwpck_require__(1849);
-/** Schema of the action's inputs: strings → typed values, all faults in one message; reads no environment. */
-
-
-/** Names of all inputs but the token, which never enters a plan. */
-const INPUT_NAMES = (/* unused pure expression or super */ null && ([
-    'workload',
-    'config',
-    'name',
-    'steps',
-    'warmup-steps',
-    'cache',
-    'force-rerun',
-    'rocm-image-tag',
-    'runner',
-    'device',
-    'gpu',
-    'baseline',
-    'baseline-ref',
-    'max-rounds',
-    'min-effect',
-    'fail-on',
-    'setup',
-    'timeout-minutes',
-    'telemetry',
-    'profile',
-    'comment',
-]));
-const schema = zod__WEBPACK_IMPORTED_MODULE_1__/* .object */ .Ikc({
-    workload: _input_values_js__WEBPACK_IMPORTED_MODULE_0__/* .repositoryPath */ .SH,
-    name: (0,_input_values_js__WEBPACK_IMPORTED_MODULE_0__/* .plainText */ .wh)(200).optional(),
-    steps: (0,_input_values_js__WEBPACK_IMPORTED_MODULE_0__/* .wholeNumber */ .rD)(10, 500).optional(),
-    'warmup-steps': (0,_input_values_js__WEBPACK_IMPORTED_MODULE_0__/* .wholeNumber */ .rD)(0, 100).default(2),
-    cache: _input_values_js__WEBPACK_IMPORTED_MODULE_0__/* .boolean */ .zM.optional(),
-    'force-rerun': _input_values_js__WEBPACK_IMPORTED_MODULE_0__/* .boolean */ .zM.optional(),
-    'rocm-image-tag': _input_values_js__WEBPACK_IMPORTED_MODULE_0__/* .imageTag */ .I_.optional(),
-    runner: (0,_input_values_js__WEBPACK_IMPORTED_MODULE_0__/* .oneOf */ .yL)(['auto', 'live', 'replay']).default('auto'),
-    device: (0,_input_values_js__WEBPACK_IMPORTED_MODULE_0__/* .oneOf */ .yL)(['auto', 'gpu', 'cpu']).default('auto'),
-    gpu: _input_values_js__WEBPACK_IMPORTED_MODULE_0__/* .gpuNames */ .Vv.optional(),
-    baseline: (0,_input_values_js__WEBPACK_IMPORTED_MODULE_0__/* .oneOf */ .yL)(['auto', 'cached', 'paired', 'none']).default('auto'),
-    'max-rounds': (0,_input_values_js__WEBPACK_IMPORTED_MODULE_0__/* .wholeNumber */ .rD)(3, 16).default(8),
-    'baseline-ref': _input_values_js__WEBPACK_IMPORTED_MODULE_0__/* .gitRef */ .GY.optional(),
-    'min-effect': _input_values_js__WEBPACK_IMPORTED_MODULE_0__/* .minEffect */ .MG.default(0.02),
-    'fail-on': (0,_input_values_js__WEBPACK_IMPORTED_MODULE_0__/* .oneOf */ .yL)(['none', 'regression', 'inconclusive']).default('regression'),
-    setup: _input_values_js__WEBPACK_IMPORTED_MODULE_0__/* .argv */ .vU.optional(),
-    'timeout-minutes': _input_values_js__WEBPACK_IMPORTED_MODULE_0__/* .timeoutMinutes */ .DL.default(30),
-    telemetry: (0,_input_values_js__WEBPACK_IMPORTED_MODULE_0__/* .oneOf */ .yL)(['on', 'off']).default('on'),
-    profile: (0,_input_values_js__WEBPACK_IMPORTED_MODULE_0__/* .oneOf */ .yL)(['off', 'on', 'torch']).default('off'),
-    comment: (0,_input_values_js__WEBPACK_IMPORTED_MODULE_0__/* .oneOf */ .yL)(['auto', 'always', 'never']).default('auto'),
-});
-/** Parses every input; a fault of one does not hide the faults of the others. */
-function readInputs(raw) {
-    const given = Object.fromEntries(Object.entries(raw)
-        .map(([name, value]) => [name, value.trim()])
-        .filter(([, value]) => value !== ''));
-    const source = configSource(given.config ?? '');
-    const checked = schema.safeParse(given);
-    const issues = [
-        ...(source.kind === 'bad' ? source.issues : []),
-        ...(checked.success ? [] : checked.error.issues.map((issue) => inputIssue(issue, given))),
-    ];
-    if (!checked.success || source.kind === 'bad')
-        return { kind: 'bad', issues };
-    const value = checked.data;
-    return {
-        kind: 'ok',
-        inputs: {
-            workload: value.workload,
-            config: source.source,
-            ...(value.name !== undefined && { name: value.name }),
-            ...(value.steps !== undefined && { steps: value.steps }),
-            warmupSteps: value['warmup-steps'],
-            ...(value.cache !== undefined && { cache: value.cache }),
-            ...(value['force-rerun'] !== undefined && { forceRerun: value['force-rerun'] }),
-            ...(value['rocm-image-tag'] !== undefined && { rocmImageTag: value['rocm-image-tag'] }),
-            runner: value.runner,
-            device: value.device,
-            ...(value.gpu !== undefined && { gpu: value.gpu }),
-            baseline: value.baseline,
-            maxRounds: value['max-rounds'],
-            ...(value['baseline-ref'] !== undefined && { baselineRef: value['baseline-ref'] }),
-            minEffect: value['min-effect'],
-            failOn: value['fail-on'],
-            ...(value.setup !== undefined && { setup: value.setup }),
-            timeoutMinutes: value['timeout-minutes'],
-            telemetry: value.telemetry === 'on',
-            profile: value.profile,
-            comment: value.comment,
-        },
-    };
-}
-/** Effective `steps` and cache reading of design section 3; `force-rerun`, when given, overrides `cache`. */
-function settle(inputs, lifted, where) {
-    const issues = [];
-    const warnings = [];
-    const pick = (name, given, parser) => {
-        if (!(name in lifted))
-            return given;
-        const value = lifted[name];
-        const written = typeof value === 'object' ? JSON.stringify(value) : String(value);
-        const parsed = parser.safeParse(written);
-        if (given !== undefined) {
-            if (!parsed.success || parsed.data !== given)
-                warnings.push({
-                    code: 'config-key-overruled',
-                    message: `\`${name}\` is given as an input (${given}) and inside ${where} (${written}); the input counts`,
-                });
-            return given;
-        }
-        if (parsed.success)
-            return parsed.data;
-        issues.push({
-            where: `${where}.${name}`,
-            message: `\`${written.slice(0, 200)}\` ${parsed.error.issues[0]?.message}`,
-        });
-        return undefined;
-    };
-    const steps = pick('steps', inputs.steps, (0,_input_values_js__WEBPACK_IMPORTED_MODULE_0__/* .wholeNumber */ .rD)(10, 500));
-    const cache = pick('cache', inputs.cache, _input_values_js__WEBPACK_IMPORTED_MODULE_0__/* .boolean */ .zM);
-    const forced = pick('force-rerun', inputs.forceRerun, _input_values_js__WEBPACK_IMPORTED_MODULE_0__/* .boolean */ .zM);
-    if (issues.length > 0)
-        return { kind: 'bad', issues };
-    if (forced !== undefined && cache !== undefined && forced === cache)
-        warnings.push({
-            code: 'force-rerun-overrides-cache',
-            message: `\`force-rerun: ${forced}\` overrides \`cache: ${cache}\``,
-            hint: 'give only one of the two; `cache: false` is the newer spelling of `force-rerun: true`',
-        });
-    return {
-        kind: 'ok',
-        steps: steps ?? 50,
-        readCache: forced === undefined ? (cache ?? true) : !forced,
-        warnings,
-    };
-}
-function configSource(text) {
-    const inline = text === '' ||
-        /^([{[]|---\s)/.test(text) ||
-        text.includes('\n') ||
-        /^(["']?)[\w-]+\1\s*:(\s|$)/.test(text);
-    if (inline)
-        return { kind: 'ok', source: { kind: 'inline', text: text === '' ? '{}' : text } };
-    const path = _input_values_js__WEBPACK_IMPORTED_MODULE_0__/* .repositoryPath */ .SH.safeParse(text);
-    if (path.success)
-        return { kind: 'ok', source: { kind: 'file', path: path.data } };
-    const message = `\`${text}\` ${path.error.issues[0]?.message}`;
-    const hint = 'give the path of a JSON or YAML file in the repository, or the JSON or YAML itself';
-    return { kind: 'bad', issues: [{ where: 'config', message, hint }] };
-}
-function inputIssue(issue, given) {
-    const where = String(issue.path[0]);
-    const value = given[where];
-    if (value === undefined)
-        return {
-            where,
-            message: 'is required',
-            hint: 'give the path of the workload script, relative to the repository',
-        };
-    return { where, message: `\`${value.slice(0, 200)}\` ${issue.message}` };
-}
-
-
-/***/ }),
-
-/***/ 6442:
-/***/ ((__unused_webpack___webpack_module__, __webpack_exports__, __nccwpck_require__) => {
-
-/* harmony export */ __nccwpck_require__.d(__webpack_exports__, {
-/* harmony export */   q: () => (/* binding */ nearestName)
-/* harmony export */ });
-/* harmony import */ var fastest_levenshtein__WEBPACK_IMPORTED_MODULE_0__ = __nccwpck_require__(1916);
-/** Finds the name that somebody probably meant; knows no list of names. */
-
-/** The nearest of `names` to what was written, when it is near enough to be a slip; else undefined. */
-function nearestName(written, names) {
-    const simple = (name) => name.toLowerCase().replaceAll(/[^a-z0-9]/g, '');
-    const scored = names.map((name) => ({ name, far: (0,fastest_levenshtein__WEBPACK_IMPORTED_MODULE_0__/* .distance */ .Io)(simple(written), simple(name)) }));
-    const best = scored.sort((a, b) => a.far - b.far)[0];
-    return best && best.far <= Math.max(2, Math.floor(written.length / 3)) ? best.name : undefined;
-}
-
-
-/***/ }),
-
-/***/ 4890:
+/***/ 2193:
 /***/ ((__unused_webpack___webpack_module__, __webpack_exports__, __nccwpck_require__) => {
 
 
 // EXPORTS
 __nccwpck_require__.d(__webpack_exports__, {
-  BW: () => (/* binding */ planBenchmark),
-  AA: () => (/* binding */ readImageTag)
+  VW: () => (/* binding */ environmentSchema)
 });
 
-// UNUSED EXPORTS: parsePlan
+// UNUSED EXPORTS: buildEnvironment, environmentDiff
 
-// EXTERNAL MODULE: ./build/errors.js
-var errors = __nccwpck_require__(9473);
-// EXTERNAL MODULE: ./node_modules/zod/v4/classic/schemas.js + 15 modules
-var schemas = __nccwpck_require__(9691);
+// EXTERNAL MODULE: ./node_modules/zod/v4/classic/schemas.js + 11 modules
+var schemas = __nccwpck_require__(2857);
+// EXTERNAL MODULE: ./build/hash/hash.js + 1 modules
+var hash = __nccwpck_require__(9014);
+;// CONCATENATED MODULE: ./build/measure/devices/facts.js
+/** What is known of one GPU, whoever told it; knows no tool and no file. */
+const ALL_ONES = /^f{8,16}$/;
+/**
+ * A 64-bit chip id as 16 lower-case hex digits, so that all sources can be joined by it.
+ * Takes `0x…` or bare hex, and decimal when `radix` is 10; undefined for zero, all ones and anything else.
+ */
+function uniqueIdOf(text, radix = 16) {
+    if (text === undefined)
+        return undefined;
+    // BigInt: the ids lie above 2^53, where two chips would round to one number.
+    if (radix === 10) {
+        if (!/^\d{1,20}$/.test(text))
+            return undefined;
+        const hex = BigInt(text).toString(16);
+        return hex.length > 16 ? undefined : uniqueIdOf(hex);
+    }
+    const digits = /^(?:0x)?([0-9a-f]{1,16})$/i.exec(text)?.[1]?.toLowerCase();
+    if (digits === undefined || /^0+$/.test(digits) || ALL_ONES.test(digits))
+        return undefined;
+    return digits.padStart(16, '0');
+}
+/** The chip id inside an amd-smi UUID `XXff<device>-0000-1000-80YY-zzzzzzzzzzzz`; undefined for other shapes. */
+function uniqueIdOfUuid(text) {
+    const match = /^([0-9a-f]{2})ff[0-9a-f]{4}-0000-1000-80([0-9a-f]{2})-([0-9a-f]{12})$/i.exec(text ?? '');
+    return match ? uniqueIdOf(`${match[1]}${match[2]}${match[3]}`) : undefined;
+}
+/** `domain:bus:device.function` in lower case with a domain of four digits; undefined for other shapes. */
+function bdfOf(text) {
+    const match = /^(?:([0-9a-f]{4,8}):)?([0-9a-f]{2}:[0-9a-f]{2}\.[0-9a-f])$/i.exec(text?.trim() ?? '');
+    if (!match)
+        return undefined;
+    // nvidia-smi pads the domain to eight digits.
+    const domain = (match[1] ?? '0000').replace(/^0000(?=[0-9a-f]{4}$)/i, '');
+    return `${domain}:${match[2]}`.toLowerCase();
+}
+/** `0x74a1` in lower case; undefined for anything but a 16-bit PCI id. */
+function deviceIdOf(text) {
+    const digits = /^(?:0x)?([0-9a-f]{4})$/i.exec(text ?? '')?.[1]?.toLowerCase();
+    return digits === undefined || digits === '0000' || digits === 'ffff' ? undefined : `0x${digits}`;
+}
+/**
+ * Products by PCI device id (`amdgpu.ids` of libdrm). Tools name one chip `MI300X-O`, `AMD Instinct MI300X` or not at
+ * all, and without a tool there is no name: the id is what all sources agree on.
+ */
+const PRODUCTS = {
+    '0x7408': 'AMD Instinct MI250X',
+    '0x740c': 'AMD Instinct MI250X / MI250',
+    '0x740f': 'AMD Instinct MI210',
+    '0x74a0': 'AMD Instinct MI300A',
+    '0x74a1': 'AMD Instinct MI300X',
+    '0x74a2': 'AMD Instinct MI308X',
+    '0x74a5': 'AMD Instinct MI325X',
+    '0x74b5': 'AMD Instinct MI300X VF',
+    '0x74b9': 'AMD Instinct MI325X VF',
+    '0x75a0': 'AMD Instinct MI350X',
+    '0x75a3': 'AMD Instinct MI355X',
+};
+/** Name of the product, the same whichever source told of the GPU; undefined when nothing tells it. */
+function facts_productOf(gpu) {
+    const { deviceId, productName } = gpu;
+    const known = deviceId !== undefined && Object.hasOwn(PRODUCTS, deviceId) ? PRODUCTS[deviceId] : undefined;
+    return known ?? productName ?? (deviceId && `AMD device ${deviceId}`);
+}
+/** A product's name; undefined for ids and vendor names, which the tools print when they lack the name. */
+function productNameOf(text) {
+    if (text === undefined || /^0x[0-9a-f]+$/i.test(text))
+        return undefined;
+    return /^Advanced Micro Devices/i.test(text) ? undefined : text;
+}
+/** `SPX`, `DPX`, `TPX`, `QPX`, `CPX`; undefined for other text. */
+function computePartitionOf(text) {
+    return /^[SDTQC]PX$/i.test(text ?? '') ? text?.toUpperCase() : undefined;
+}
+/** `NPS1`, `NPS2`, `NPS4`, …; undefined for other text. */
+function memoryPartitionOf(text) {
+    return /^NPS\d$/i.test(text ?? '') ? text?.toUpperCase() : undefined;
+}
+/** A board's serial; undefined for zeros and all ones, which stand for none. */
+function serialOf(text) {
+    return text === undefined || /^(?:0x)?(?:0+|f+)$/i.test(text) ? undefined : text;
+}
+/** `gfx942`, without feature flags such as `:xnack-`; undefined for other text and for `gfx000` (a CPU). */
+function gfxTargetOf(text) {
+    const target = /^gfx[0-9a-f]{3,5}(?=$|:)/i.exec(text ?? '')?.[0]?.toLowerCase();
+    return target === 'gfx000' ? undefined : target;
+}
+/**
+ * Version of the amdgpu driver. The in-tree driver has none: amd-smi shows the kernel's banner (with the
+ * build host in it) and rocm-smi the kernel's release; both become `in-tree <release>`.
+ */
+function driverVersionOf(text, kernelRelease) {
+    if (text === undefined)
+        return undefined;
+    const release = /^Linux\s*version\s*([^\s(]+)/.exec(text)?.[1];
+    if (release !== undefined)
+        return `in-tree ${release}`;
+    if (kernelRelease !== undefined && text === kernelRelease)
+        return `in-tree ${kernelRelease}`;
+    return /^\d[\w.+~-]{0,59}$/.test(text) ? text : undefined;
+}
+/** Whether GPUs of this target can be split into partitions (MI300 and MI350 families). */
+function facts_partitionable(gfxTarget) {
+    return gfxTarget !== undefined && /^gfx9[45]/.test(gfxTarget);
+}
+/** `6.4.1` of `6.4.1-83` or `6.4.1`; undefined for other text. */
+function rocmVersionOf(text) {
+    return /^(\d+\.\d+(?:\.\d+)?)(?:[-+.~]\S*)?$/.exec(text?.trim() ?? '')?.[1];
+}
+
+;// CONCATENATED MODULE: ./build/measure/environment.js
+/** What a measurement's numbers depend on beyond its inputs; knows no tool that tells it. */
+
+
+
+const value = schemas/* union */.KCZ([schemas/* string */.YjP().max(500), schemas/* number */.aig().finite(), schemas/* boolean */.zMY()]);
+/** Wire form (design section 6, `environment`). */
+const environmentSchema = schemas/* strictObject */.rej({
+    digest: schemas/* string */.YjP().regex(/^[0-9a-f]{64}$/),
+    comparable: schemas/* record */.g1P(schemas/* string */.YjP().max(100), value),
+    context: schemas/* record */.g1P(schemas/* string */.YjP().max(100), value),
+});
+const GIB = (/* unused pure expression or super */ null && (2 ** 30));
+/**
+ * The environment of a measurement on this host (design section 4). Unknown comparable parts get the value
+ * `unknown` and one Warning names them all; unknown context parts and an unknown image digest are left out.
+ * Parts in which several GPUs differ list the distinct values, sorted, joined by ` + `.
+ */
+function buildEnvironment(host) {
+    const parts = host.measuredOn === 'gpu' ? gpuParts(host) : cpuParts(host);
+    const unknown = Object.keys(parts).filter((name) => parts[name] === undefined);
+    const comparable = {
+        ...Object.fromEntries(Object.entries(parts).map(([name, part]) => [name, part ?? 'unknown'])),
+        ...known({ image_digest: host.imageDigest }),
+        ...variableParts(host.variables ?? {}),
+    };
+    const environment = {
+        digest: sha256Hex(canonicalJson(comparable)),
+        comparable,
+        context: contextOf(host),
+    };
+    if (unknown.length === 0)
+        return { environment, warnings: [] };
+    return {
+        environment,
+        warnings: [
+            {
+                code: 'environment-unknown-parts',
+                message: `unknown parts of the environment: ${unknown.join(', ')}`,
+                hint: 'results from hosts that differ in these parts cannot be told apart',
+            },
+        ],
+    };
+}
+/** Parts only where a variable is set, so that hosts without any keep their digest. */
+function variableParts(variables) {
+    return Object.fromEntries(Object.entries(variables).map(([name, text]) => [
+        `env.${name}`.slice(0, 100),
+        text.length > 200 ? `sha256:${sha256Hex(text)}` : text,
+    ]));
+}
+function cpuParts({ cpu }) {
+    return { measured_on: 'cpu', cpu_model: cpu.model, cpu_cores: cpu.cores };
+}
+function gpuParts({ gpus, cpu, rocmVersion, driverVersion }) {
+    const driver = driverVersion ?? every(gpus, (gpu) => gpu.driverVersion);
+    const shared = {
+        gpu_product: every(gpus, productOf),
+        gfx_target: every(gpus, (gpu) => gpu.gfxTarget),
+        gpu_count: gpus.length,
+        vram_gb: every(gpus, (gpu) => gpu.vramBytes && roundGib(gpu.vramBytes)),
+        compute_partition: every(gpus, (gpu) => gpu.computePartition ?? withoutPartitions(gpu)),
+        memory_partition: every(gpus, (gpu) => gpu.memoryPartition ?? withoutPartitions(gpu)),
+        power_cap_w: every(gpus, (gpu) => gpu.powerCapW && Math.round(gpu.powerCapW)),
+        cpu_model: cpu.model,
+    };
+    // ROCm and amdgpu have no part in an NVIDIA run: "unknown" would warn of something that does not exist.
+    if (gpus[0]?.source === 'nvidia-smi')
+        return { ...shared, nvidia_driver_version: driver };
+    return {
+        ...shared,
+        rocm_version: rocmVersion ?? every(gpus, (gpu) => gpu.rocmVersion),
+        amdgpu_version: driver,
+    };
+}
+/** `none` where the product cannot be partitioned, which is knowledge and not the lack of it. */
+function withoutPartitions(gpu) {
+    return gpu.gfxTarget === undefined || partitionable(gpu.gfxTarget) ? undefined : 'none';
+}
+/** Whole GiB, so that the few MiB one driver reserves more than another do not tell two hosts apart. */
+function roundGib(bytes) {
+    return bytes < GIB ? Math.round((bytes / GIB) * 100) / 100 : Math.round(bytes / GIB);
+}
+/** The one value of all GPUs, or the distinct ones as text; undefined when any GPU's is unknown. */
+function every(gpus, pick) {
+    const values = new Set(gpus.map((gpu) => pick(gpu) || undefined));
+    const [first] = values;
+    if (values.has(undefined))
+        return undefined;
+    if (values.size < 2)
+        return first;
+    const order = new Intl.Collator('en', { numeric: true });
+    return [...values].map(String).sort(order.compare).join(' + ').slice(0, 500);
+}
+function contextOf(host) {
+    const gpus = host.measuredOn === 'gpu' ? host.gpus : [];
+    return known({
+        os: host.os,
+        kernel: host.kernel,
+        python_version: host.pythonVersion,
+        numa_balancing: host.numaBalancing,
+        runner_name: host.runnerName,
+        perf_level: every(gpus, (gpu) => gpu.perfLevel),
+        vbios: every(gpus, (gpu) => gpu.vbios),
+        temperature_c: every(gpus, (gpu) => gpu.temperatureC),
+        chip: chipOf(gpus),
+    });
+}
+/**
+ * Identity of the silicon: first 16 hex digits of the sha256 over the sorted chip ids (or board serials).
+ * Undefined when one of them is unknown, as half an identity would make two hosts look alike.
+ */
+function chipOf(gpus) {
+    const ids = gpus.map((gpu) => gpu.uniqueId ?? gpu.serial);
+    if (ids.length === 0 || ids.includes(undefined))
+        return undefined;
+    return sha256Hex(ids.sort().join(',')).slice(0, 16);
+}
+function known(parts) {
+    const present = Object.entries(parts).filter((part) => {
+        return part[1] !== undefined;
+    });
+    return Object.fromEntries(present.map(([name, part]) => [name, typeof part === 'string' ? part.slice(0, 500) : part]));
+}
+/** What differs between two environments, part by part in alphabetical order; values are untrusted text. */
+function environmentDiff(from, to) {
+    return {
+        comparable: partsDiff(from.comparable, to.comparable),
+        context: partsDiff(from.context, to.context),
+    };
+}
+function partsDiff(from, to) {
+    const names = [...new Set([...Object.keys(from), ...Object.keys(to)])].sort();
+    return names.flatMap((component) => {
+        const [a, b] = [from[component], to[component]];
+        return a === b ? [] : [{ component, from: words(a), to: words(b) }];
+    });
+}
+function words(part) {
+    return part === undefined ? 'not known' : String(part);
+}
+
+
+/***/ }),
+
+/***/ 3678:
+/***/ ((__unused_webpack___webpack_module__, __webpack_exports__, __nccwpck_require__) => {
+
+/* harmony export */ __nccwpck_require__.d(__webpack_exports__, {
+/* harmony export */   N_: () => (/* binding */ TRIM),
+/* harmony export */   _s: () => (/* binding */ keptSteps),
+/* harmony export */   aC: () => (/* binding */ runMetricsSchema)
+/* harmony export */ });
+/* unused harmony exports METRICS, STATED_FACTS */
+/* harmony import */ var zod__WEBPACK_IMPORTED_MODULE_0__ = __nccwpck_require__(2857);
+/** The table of metrics: wire name, unit, direction; knows no trial. */
+
+/** Every scalar metric of design section 6, in the order in which reports show them. */
+const METRICS = [
+    { name: 'tokens_per_sec', label: 'tokens/s', unit: 'tokens/s', better: 'higher' },
+    { name: 'step_time_ms', label: 'step time', unit: 'ms', better: 'lower' },
+    { name: 'mfu_pct', label: 'MFU', unit: '%', better: 'higher' },
+    { name: 'hbm_peak_gb', label: 'HBM peak', unit: 'GB', better: 'lower' },
+    { name: 'hbm_avg_gb', label: 'HBM average', unit: 'GB', better: 'lower' },
+    { name: 'gpu_util_pct', label: 'GPU utilisation', unit: '%' },
+    { name: 'power_avg_w', label: 'power', unit: 'W' },
+    { name: 'energy_j_per_token', label: 'energy per token', unit: 'J', better: 'lower' },
+];
+/** Share of the measured steps that is dropped at each end before a mean is taken (docs/statistics.md). */
+const TRIM = 0.2;
+/**
+ * The measured steps that count: sorted by their time, the fastest and slowest fifth dropped, because a rare
+ * stall of half a second would hide a change of two percent. Returns their total seconds and tokens; tokens
+ * are undefined unless every step counted them.
+ */
+function keptSteps(samples) {
+    const { step_seconds, tokens } = samples;
+    const drop = Math.floor(step_seconds.length * TRIM);
+    const kept = step_seconds
+        .map((seconds, index) => ({ seconds, tokens: tokens[index] ?? 0 }))
+        .sort((a, b) => a.seconds - b.seconds)
+        .slice(drop, step_seconds.length - drop);
+    return {
+        count: kept.length,
+        seconds: sum(kept.map((step) => step.seconds)),
+        tokens: tokens.length === step_seconds.length ? sum(kept.map((step) => step.tokens)) : undefined,
+    };
+}
+function sum(values) {
+    return values.reduce((total, value) => total + value, 0);
+}
+const measured = zod__WEBPACK_IMPORTED_MODULE_0__/* .number */ .aig().finite().nonnegative();
+const percent = zod__WEBPACK_IMPORTED_MODULE_0__/* .number */ .aig().finite().min(0).max(100);
+const stepPart = measured.max(1e6);
+/** What a workload may state of its steps; no metrics, but needed to compute some. */
+const STATED_FACTS = (/* unused pure expression or super */ null && (['flops_per_step', 'data_wait_seconds']));
+/** Wire form of one trial's metrics. A metric that was not measured is absent, never 0. */
+const runMetricsSchema = zod__WEBPACK_IMPORTED_MODULE_0__/* .strictObject */ .rej({
+    steps: zod__WEBPACK_IMPORTED_MODULE_0__/* .int */ .Whr().min(1).max(100_000),
+    tokens_per_sec: measured.optional(),
+    step_time_ms: zod__WEBPACK_IMPORTED_MODULE_0__/* .number */ .aig().finite().positive(),
+    mfu_pct: percent.optional(),
+    hbm_peak_gb: measured.max(100_000).optional(),
+    hbm_avg_gb: measured.max(100_000).optional(),
+    gpu_util_pct: percent.optional(),
+    power_avg_w: measured.max(1_000_000).optional(),
+    energy_j_per_token: measured.optional(),
+    /** FLOPs of one step on all GPUs together, as the workload states them. */
+    flops_per_step: zod__WEBPACK_IMPORTED_MODULE_0__/* .number */ .aig().finite().positive().max(1e30).optional(),
+    /** Seconds that one step waited for its data, as the workload states them. */
+    data_wait_seconds: measured.max(1e6).optional(),
+    /** Of the profiled trial, as all that follows up to `profile`. Names are normalised, most time first. */
+    top_kernels: zod__WEBPACK_IMPORTED_MODULE_0__/* .array */ .YOg(zod__WEBPACK_IMPORTED_MODULE_0__/* .strictObject */ .rej({
+        name: zod__WEBPACK_IMPORTED_MODULE_0__/* .string */ .YjP().max(4096),
+        /** Of the summed time of all kernels. */
+        pct_time: percent,
+        /** Means of one GPU's steps. */
+        ms_per_step: measured.max(1e9).optional(),
+        calls_per_step: measured.max(1e9).optional(),
+    }))
+        .max(50)
+        .optional(),
+    attention_kernel_loaded: zod__WEBPACK_IMPORTED_MODULE_0__/* .string */ .YjP().max(200).optional(),
+    /** Seconds of one profiled step, unless said otherwise (docs/profiling.md). */
+    waste_budget: zod__WEBPACK_IMPORTED_MODULE_0__/* .strictObject */ .rej({
+        step_seconds: stepPart.optional(),
+        useful_gpu: stepPart.optional(),
+        data_wait: stepPart.optional(),
+        host_gap: stepPart.optional(),
+        comm_excess: stepPart.optional(),
+        copies: stepPart.optional(),
+        /** Percent of device memory left free at the peak of the measured trial. */
+        memory_headroom: percent.optional(),
+        precision_path: zod__WEBPACK_IMPORTED_MODULE_0__/* .string */ .YjP().max(200).optional(),
+        kernel_shape: zod__WEBPACK_IMPORTED_MODULE_0__/* .string */ .YjP().max(200).optional(),
+    })
+        .optional(),
+    profile: zod__WEBPACK_IMPORTED_MODULE_0__/* .strictObject */ .rej({
+        source: zod__WEBPACK_IMPORTED_MODULE_0__/* ["enum"] */ .k5n(['rocprofv3', 'torch']),
+        /** Whether kernels are counted in the measured steps alone or in the whole run, its start included. */
+        window: zod__WEBPACK_IMPORTED_MODULE_0__/* ["enum"] */ .k5n(['measured-steps', 'whole-run']),
+        /** Step time under the profiler; `step_time_ms` above is without. */
+        step_time_ms: zod__WEBPACK_IMPORTED_MODULE_0__/* .number */ .aig().finite().positive(),
+        /** Summed kernel time of one GPU's step, all kernels. */
+        gpu_ms_per_step: measured.max(1e9).optional(),
+    })
+        .optional(),
+    warnings: zod__WEBPACK_IMPORTED_MODULE_0__/* .array */ .YOg(zod__WEBPACK_IMPORTED_MODULE_0__/* .string */ .YjP().max(2000)).max(100),
+    rocm_version: zod__WEBPACK_IMPORTED_MODULE_0__/* .string */ .YjP().max(200).optional(),
+    pytorch_version: zod__WEBPACK_IMPORTED_MODULE_0__/* .string */ .YjP().max(200).optional(),
+    runner_kind: zod__WEBPACK_IMPORTED_MODULE_0__/* ["enum"] */ .k5n(['live', 'fake']),
+});
+
+
+/***/ }),
+
+/***/ 8036:
+/***/ ((__unused_webpack___webpack_module__, __webpack_exports__, __nccwpck_require__) => {
+
+
+// EXPORTS
+__nccwpck_require__.d(__webpack_exports__, {
+  X: () => (/* binding */ readConfig),
+  D: () => (/* binding */ workloadConfigSchema)
+});
+
+// EXTERNAL MODULE: ./node_modules/zod/v4/classic/schemas.js + 11 modules
+var schemas = __nccwpck_require__(2857);
 // EXTERNAL MODULE: ./build/plan/environment-variables.js
 var environment_variables = __nccwpck_require__(9319);
 // EXTERNAL MODULE: ./build/plan/nearest-name.js
@@ -18254,11 +18283,444 @@ function isRecord(value) {
     return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-// EXTERNAL MODULE: ./build/plan/input-values.js
-var input_values = __nccwpck_require__(1849);
-// EXTERNAL MODULE: ./build/plan/inputs.js
-var plan_inputs = __nccwpck_require__(9357);
-;// CONCATENATED MODULE: ./build/plan/plan.js
+
+/***/ }),
+
+/***/ 9319:
+/***/ ((__unused_webpack___webpack_module__, __webpack_exports__, __nccwpck_require__) => {
+
+/* harmony export */ __nccwpck_require__.d(__webpack_exports__, {
+/* harmony export */   XF: () => (/* binding */ REDACTED),
+/* harmony export */   ge: () => (/* binding */ isOwnedVariable),
+/* harmony export */   pc: () => (/* binding */ redacted)
+/* harmony export */ });
+/* unused harmony exports looksSecret, secretsIn, secretScrubber */
+/** Which environment variables a config may not set, and which values look like secrets; reads no environment. */
+/** Names that steer the runner, the shell, the loader or git rather than the workload. */
+const OWNED = [
+    /^(BENCH|GITHUB|ACTIONS|RUNNER|INPUT|GIT|NODE|NPM|BASH|LD|DYLD)_/i,
+    /^(WORKLOAD|OUT_DIR|STEPS|WARMUP_STEPS|CONFIG_JSON|GPU_IDS|PROFILE|LAUNCHER|TELEMETRY|TIMEOUT_SECONDS|KILL_GRACE_SECONDS)$/i,
+    /^(PATH|HOME|USER|SHELL|SHELLOPTS|BASHOPTS|IFS|ENV|CDPATH|PS4|TMPDIR|PYTHONPATH|PYTHONHOME|PYTHONSTARTUP)$/i,
+    /^(ROCR_VISIBLE_DEVICES|HIP_VISIBLE_DEVICES|CUDA_VISIBLE_DEVICES|GPU_DEVICE_ORDINAL)$/i,
+];
+/** Whether a config's `env_vars` may not set this variable. */
+function isOwnedVariable(name) {
+    return OWNED.some((pattern) => pattern.test(name));
+}
+/** Words that name a secret whatever its type. */
+const SECRET_NAME = /(^|_)(secrets?|password|passwd|passphrase|(api|access|private|secret|signing|encryption|auth)_?keys?|credentials?)(_|$)|passw(or)?d$/i;
+/** Also names numbers and counts (`pad_token_id`), so it makes secrets of text alone. */
+const SECRET_TEXT_NAME = /(^|_)(auth|access|refresh|bearer)?token[0-9]*(_|$)/i;
+/** As environment variables are written; `sort_key` is none. */
+const SECRET_VARIABLE = /^[A-Z0-9_]+_(KEY|AUTH|PAT|PWD|PASS)$/;
+const SECRET_VALUE = /(?:ghp|gho|ghu|ghs|ghr)_[A-Za-z0-9]{30,}|github_pat_\w{20,}|hf_[A-Za-z0-9]{20,}|glpat-[\w-]{15,}|sk-[A-Za-z0-9_-]{20,}|xox[abprs]-[\w-]{10,}|(?:AKIA|ASIA)[A-Z0-9]{16}|-----BEGIN [A-Z ]*PRIVATE KEY-----[^-]*(?:-----END [A-Z ]*PRIVATE KEY-----)?|(?<=:\/\/)[^/\s:@]+:[^/\s@]+(?=@)/;
+/** What stands in place of a secret wherever people or caches can see it. */
+const REDACTED = '***';
+/** Shorter values are also words and numbers of other meaning, which a replacement would garble. */
+const MIN_REPLACED = 4;
+/** Whether a text under this name looks like a secret, by its name or its shape. */
+function looksSecret(name, value) {
+    return value !== '' && (namesSecretText(name) || SECRET_VALUE.test(value));
+}
+function redacted(value, name = '') {
+    return mapSecrets(value, name, false, () => REDACTED);
+}
+/** Every secret-looking text (or number, as text) inside a value, to be masked in logs and replaced in texts. */
+function secretsIn(value, name = '') {
+    const found = [];
+    mapSecrets(value, name, false, (secret) => {
+        found.push(secret);
+        return secret;
+    });
+    return found;
+}
+/**
+ * Makes a function that replaces the given secrets, and everything of a known secret's shape, in any text inside a
+ * value: for what a program that knew the secrets has written.
+ */
+function secretScrubber(secrets) {
+    const known = [...new Set(secrets.flatMap((secret) => [secret, ...secret.split(/\r?\n/)]))]
+        .filter((secret) => secret.trim().length >= MIN_REPLACED)
+        // The longest first: one secret may hold another.
+        .sort((a, b) => b.length - a.length);
+    const shape = new RegExp(SECRET_VALUE.source, 'g');
+    const clean = (text) => known.reduce((rest, secret) => rest.replaceAll(secret, REDACTED), text).replaceAll(shape, REDACTED);
+    function scrub(value) {
+        if (typeof value === 'string')
+            return clean(value);
+        if (Array.isArray(value))
+            return value.map((inner) => scrub(inner));
+        if (typeof value !== 'object' || value === null)
+            return value;
+        return Object.fromEntries(Object.entries(value).map(([key, inner]) => [clean(key), scrub(inner)]));
+    }
+    return scrub;
+}
+function mapSecrets(value, name, inside, replace) {
+    const secret = inside || SECRET_NAME.test(snakeCase(name));
+    if (typeof value === 'string')
+        return (secret && value !== '') || looksSecret(name, value) ? replace(value) : value;
+    if (typeof value === 'number')
+        return secret ? replace(String(value)) : value;
+    if (Array.isArray(value))
+        return value.map((inner) => mapSecrets(inner, name, secret, replace));
+    if (typeof value !== 'object' || value === null)
+        return value;
+    return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, mapSecrets(inner, key, secret, replace)]));
+}
+function namesSecretText(name) {
+    const folded = snakeCase(name);
+    return SECRET_NAME.test(folded) || SECRET_TEXT_NAME.test(folded) || SECRET_VARIABLE.test(name);
+}
+/** `authToken` and `auth-token` as `auth_token`. */
+function snakeCase(name) {
+    return name.replaceAll(/([a-z0-9])([A-Z])/g, '$1_$2').replaceAll('-', '_');
+}
+
+
+/***/ }),
+
+/***/ 1849:
+/***/ ((__unused_webpack___webpack_module__, __webpack_exports__, __nccwpck_require__) => {
+
+/* harmony export */ __nccwpck_require__.d(__webpack_exports__, {
+/* harmony export */   DL: () => (/* binding */ timeoutMinutes),
+/* harmony export */   GY: () => (/* binding */ gitRef),
+/* harmony export */   I_: () => (/* binding */ imageTag),
+/* harmony export */   MG: () => (/* binding */ minEffect),
+/* harmony export */   SH: () => (/* binding */ repositoryPath),
+/* harmony export */   Vv: () => (/* binding */ gpuNames),
+/* harmony export */   rD: () => (/* binding */ wholeNumber),
+/* harmony export */   vU: () => (/* binding */ argv),
+/* harmony export */   wh: () => (/* binding */ plainText),
+/* harmony export */   yL: () => (/* binding */ oneOf),
+/* harmony export */   zM: () => (/* binding */ boolean)
+/* harmony export */ });
+/* harmony import */ var zod__WEBPACK_IMPORTED_MODULE_1__ = __nccwpck_require__(2857);
+/* harmony import */ var zod__WEBPACK_IMPORTED_MODULE_2__ = __nccwpck_require__(8532);
+/* harmony import */ var _nearest_name_js__WEBPACK_IMPORTED_MODULE_0__ = __nccwpck_require__(6442);
+/** How the text of one input becomes a value; knows no input by name. */
+
+
+const CONTROL = /[\u0000-\u001f\u007f-\u009f]/;
+const boolean = zod__WEBPACK_IMPORTED_MODULE_1__/* .string */ .YjP().transform((text, context) => {
+    if (/^(true|True|TRUE)$/.test(text))
+        return true;
+    if (/^(false|False|FALSE)$/.test(text))
+        return false;
+    context.addIssue({ code: 'custom', message: 'is neither `true` nor `false`' });
+    return zod__WEBPACK_IMPORTED_MODULE_2__/* .NEVER */ .tm;
+});
+function wholeNumber(min, max) {
+    return zod__WEBPACK_IMPORTED_MODULE_1__/* .string */ .YjP().transform((text, context) => {
+        const number = /^[0-9]{1,6}$/.test(text) ? Number(text) : Number.NaN;
+        if (number >= min && number <= max)
+            return number;
+        context.addIssue({ code: 'custom', message: `is no whole number from ${min} to ${max}` });
+        return zod__WEBPACK_IMPORTED_MODULE_2__/* .NEVER */ .tm;
+    });
+}
+function oneOf(values) {
+    return zod__WEBPACK_IMPORTED_MODULE_1__/* .string */ .YjP().transform((text, context) => {
+        const found = values.find((value) => value === text);
+        if (found !== undefined)
+            return found;
+        const near = (0,_nearest_name_js__WEBPACK_IMPORTED_MODULE_0__/* .nearestName */ .q)(text, values);
+        const advice = near ? `; did you mean \`${near}\`?` : '';
+        context.addIssue({ code: 'custom', message: `is none of ${values.join(', ')}${advice}` });
+        return zod__WEBPACK_IMPORTED_MODULE_2__/* .NEVER */ .tm;
+    });
+}
+const minEffect = zod__WEBPACK_IMPORTED_MODULE_1__/* .string */ .YjP().transform((text, context) => {
+    const percent = /^([0-9]{1,2}(?:\.[0-9]{1,6})?)\s*%$/.exec(text)?.[1];
+    const fraction = /^0?\.[0-9]{1,6}$/.test(text) ? Number(text) : undefined;
+    const value = percent === undefined ? fraction : Number(percent) / 100;
+    if (value !== undefined && value >= 0.001 && value <= 0.5)
+        return value;
+    context.addIssue({
+        code: 'custom',
+        message: 'is no share from 0.1% to 50%; write for instance `2%` or `0.02`',
+    });
+    return zod__WEBPACK_IMPORTED_MODULE_2__/* .NEVER */ .tm;
+});
+const timeoutMinutes = zod__WEBPACK_IMPORTED_MODULE_1__/* .string */ .YjP().transform((text, context) => {
+    const number = /^[0-9]{1,5}(\.[0-9]{1,3})?$/.test(text) ? Number(text) : Number.NaN;
+    if (number > 0 && number <= 1440)
+        return number;
+    context.addIssue({ code: 'custom', message: 'is no number of minutes above 0 and up to 1440' });
+    return zod__WEBPACK_IMPORTED_MODULE_2__/* .NEVER */ .tm;
+});
+/** A command without a shell: a JSON list of its words, or words with blanks between. */
+const argv = zod__WEBPACK_IMPORTED_MODULE_1__/* .string */ .YjP().transform((text, context) => {
+    const words = text.startsWith('[') ? jsonWords(text) : text.split(/\s+/);
+    if (words !== undefined && words.length > 0 && words[0] !== '' && !text.includes('\0'))
+        return words;
+    context.addIssue({
+        code: 'custom',
+        message: 'is no command; write words with blanks between, or a JSON list as `["pip", "install", "-e", "."]`',
+    });
+    return zod__WEBPACK_IMPORTED_MODULE_2__/* .NEVER */ .tm;
+});
+function jsonWords(text) {
+    try {
+        const parsed = zod__WEBPACK_IMPORTED_MODULE_1__/* .array */ .YOg(zod__WEBPACK_IMPORTED_MODULE_1__/* .string */ .YjP()).safeParse(JSON.parse(text));
+        return parsed.success ? parsed.data : undefined;
+    }
+    catch (thrown) {
+        if (thrown instanceof SyntaxError)
+            return undefined;
+        throw thrown;
+    }
+}
+/** `auto` is no name; else positions, `GPU-…` ids, UUIDs or PCI addresses, joined by commas. */
+const gpuNames = zod__WEBPACK_IMPORTED_MODULE_1__/* .string */ .YjP().transform((text, context) => {
+    const names = text.split(',').map((name) => name.trim());
+    if (text === 'auto')
+        return undefined;
+    if (names.length <= 64 && names.every((name) => /^[0-9A-Za-z][0-9A-Za-z:.-]{0,60}$/.test(name)))
+        return names;
+    context.addIssue({
+        code: 'custom',
+        message: 'is neither `auto` nor a list of GPUs; write for instance `0`, `0,1` or `GPU-c586d6b7a3f7a8a5`',
+    });
+    return zod__WEBPACK_IMPORTED_MODULE_2__/* .NEVER */ .tm;
+});
+/** A path inside the repository, `/`-separated, without `.` and `..` parts. */
+const repositoryPath = zod__WEBPACK_IMPORTED_MODULE_1__/* .string */ .YjP().transform((text, context) => {
+    const parts = text.split('/').filter((part) => part !== '' && part !== '.');
+    const problem = CONTROL.test(text)
+        ? 'holds a control character'
+        : text.startsWith('/') || /^[A-Za-z]:[\\/]/.test(text)
+            ? 'is an absolute path; write it relative to the repository'
+            : parts.includes('..')
+                ? 'leaves the repository; write a path without `..`'
+                : text.includes('\\')
+                    ? 'holds a backslash; separate folders with `/`'
+                    : parts.length === 0
+                        ? 'names no file'
+                        : undefined;
+    if (problem === undefined)
+        return parts.join('/');
+    context.addIssue({ code: 'custom', message: problem });
+    return zod__WEBPACK_IMPORTED_MODULE_2__/* .NEVER */ .tm;
+});
+const plainText = (max) => zod__WEBPACK_IMPORTED_MODULE_1__/* .string */ .YjP()
+    .max(max, `is longer than ${max} characters`)
+    .refine((text) => !CONTROL.test(text), 'holds a control character');
+/** The image tag stands between `|` signs in the hashed payload, which must stay unambiguous. */
+const imageTag = plainText(500).refine((text) => !text.includes('|'), 'holds a `|`');
+const gitRef = plainText(500)
+    .refine((text) => !text.startsWith('-'), 'begins with `-`')
+    .refine((text) => !/[\s~^:?*[\\]|\.\.|@\{|\/$|^\/|\.lock$/.test(text), 'is no name of a branch, tag or commit');
+
+
+/***/ }),
+
+/***/ 9357:
+/***/ ((__unused_webpack___webpack_module__, __webpack_exports__, __nccwpck_require__) => {
+
+/* harmony export */ __nccwpck_require__.d(__webpack_exports__, {
+/* harmony export */   G9: () => (/* binding */ settle),
+/* harmony export */   Ko: () => (/* binding */ readInputs)
+/* harmony export */ });
+/* unused harmony export INPUT_NAMES */
+/* harmony import */ var zod__WEBPACK_IMPORTED_MODULE_1__ = __nccwpck_require__(2857);
+/* harmony import */ var _input_values_js__WEBPACK_IMPORTED_MODULE_0__ = __nccwpck_require__(1849);
+/** Schema of the action's inputs: strings → typed values, all faults in one message; reads no environment. */
+
+
+/** Names of all inputs but the token, which never enters a plan. */
+const INPUT_NAMES = (/* unused pure expression or super */ null && ([
+    'workload',
+    'config',
+    'name',
+    'steps',
+    'warmup-steps',
+    'cache',
+    'force-rerun',
+    'rocm-image-tag',
+    'runner',
+    'device',
+    'gpu',
+    'baseline',
+    'baseline-ref',
+    'max-rounds',
+    'min-effect',
+    'fail-on',
+    'setup',
+    'timeout-minutes',
+    'telemetry',
+    'profile',
+    'comment',
+]));
+const schema = zod__WEBPACK_IMPORTED_MODULE_1__/* .object */ .Ikc({
+    workload: _input_values_js__WEBPACK_IMPORTED_MODULE_0__/* .repositoryPath */ .SH,
+    name: (0,_input_values_js__WEBPACK_IMPORTED_MODULE_0__/* .plainText */ .wh)(200).optional(),
+    steps: (0,_input_values_js__WEBPACK_IMPORTED_MODULE_0__/* .wholeNumber */ .rD)(10, 500).optional(),
+    'warmup-steps': (0,_input_values_js__WEBPACK_IMPORTED_MODULE_0__/* .wholeNumber */ .rD)(0, 100).default(2),
+    cache: _input_values_js__WEBPACK_IMPORTED_MODULE_0__/* .boolean */ .zM.optional(),
+    'force-rerun': _input_values_js__WEBPACK_IMPORTED_MODULE_0__/* .boolean */ .zM.optional(),
+    'rocm-image-tag': _input_values_js__WEBPACK_IMPORTED_MODULE_0__/* .imageTag */ .I_.optional(),
+    runner: (0,_input_values_js__WEBPACK_IMPORTED_MODULE_0__/* .oneOf */ .yL)(['auto', 'live', 'replay']).default('auto'),
+    device: (0,_input_values_js__WEBPACK_IMPORTED_MODULE_0__/* .oneOf */ .yL)(['auto', 'gpu', 'cpu']).default('auto'),
+    gpu: _input_values_js__WEBPACK_IMPORTED_MODULE_0__/* .gpuNames */ .Vv.optional(),
+    baseline: (0,_input_values_js__WEBPACK_IMPORTED_MODULE_0__/* .oneOf */ .yL)(['auto', 'cached', 'paired', 'none']).default('auto'),
+    'max-rounds': (0,_input_values_js__WEBPACK_IMPORTED_MODULE_0__/* .wholeNumber */ .rD)(3, 16).default(8),
+    'baseline-ref': _input_values_js__WEBPACK_IMPORTED_MODULE_0__/* .gitRef */ .GY.optional(),
+    'min-effect': _input_values_js__WEBPACK_IMPORTED_MODULE_0__/* .minEffect */ .MG.default(0.02),
+    'fail-on': (0,_input_values_js__WEBPACK_IMPORTED_MODULE_0__/* .oneOf */ .yL)(['none', 'regression', 'inconclusive']).default('regression'),
+    setup: _input_values_js__WEBPACK_IMPORTED_MODULE_0__/* .argv */ .vU.optional(),
+    'timeout-minutes': _input_values_js__WEBPACK_IMPORTED_MODULE_0__/* .timeoutMinutes */ .DL.default(30),
+    telemetry: (0,_input_values_js__WEBPACK_IMPORTED_MODULE_0__/* .oneOf */ .yL)(['on', 'off']).default('on'),
+    profile: (0,_input_values_js__WEBPACK_IMPORTED_MODULE_0__/* .oneOf */ .yL)(['off', 'on', 'torch']).default('off'),
+    comment: (0,_input_values_js__WEBPACK_IMPORTED_MODULE_0__/* .oneOf */ .yL)(['auto', 'always', 'never']).default('auto'),
+});
+/** Parses every input; a fault of one does not hide the faults of the others. */
+function readInputs(raw) {
+    const given = Object.fromEntries(Object.entries(raw)
+        .map(([name, value]) => [name, value.trim()])
+        .filter(([, value]) => value !== ''));
+    const source = configSource(given.config ?? '');
+    const checked = schema.safeParse(given);
+    const issues = [
+        ...(source.kind === 'bad' ? source.issues : []),
+        ...(checked.success ? [] : checked.error.issues.map((issue) => inputIssue(issue, given))),
+    ];
+    if (!checked.success || source.kind === 'bad')
+        return { kind: 'bad', issues };
+    const value = checked.data;
+    return {
+        kind: 'ok',
+        inputs: {
+            workload: value.workload,
+            config: source.source,
+            ...(value.name !== undefined && { name: value.name }),
+            ...(value.steps !== undefined && { steps: value.steps }),
+            warmupSteps: value['warmup-steps'],
+            ...(value.cache !== undefined && { cache: value.cache }),
+            ...(value['force-rerun'] !== undefined && { forceRerun: value['force-rerun'] }),
+            ...(value['rocm-image-tag'] !== undefined && { rocmImageTag: value['rocm-image-tag'] }),
+            runner: value.runner,
+            device: value.device,
+            ...(value.gpu !== undefined && { gpu: value.gpu }),
+            baseline: value.baseline,
+            maxRounds: value['max-rounds'],
+            ...(value['baseline-ref'] !== undefined && { baselineRef: value['baseline-ref'] }),
+            minEffect: value['min-effect'],
+            failOn: value['fail-on'],
+            ...(value.setup !== undefined && { setup: value.setup }),
+            timeoutMinutes: value['timeout-minutes'],
+            telemetry: value.telemetry === 'on',
+            profile: value.profile,
+            comment: value.comment,
+        },
+    };
+}
+/** Effective `steps` and cache reading of design section 3; `force-rerun`, when given, overrides `cache`. */
+function settle(inputs, lifted, where) {
+    const issues = [];
+    const warnings = [];
+    const pick = (name, given, parser) => {
+        if (!(name in lifted))
+            return given;
+        const value = lifted[name];
+        const written = typeof value === 'object' ? JSON.stringify(value) : String(value);
+        const parsed = parser.safeParse(written);
+        if (given !== undefined) {
+            if (!parsed.success || parsed.data !== given)
+                warnings.push({
+                    code: 'config-key-overruled',
+                    message: `\`${name}\` is given as an input (${given}) and inside ${where} (${written}); the input counts`,
+                });
+            return given;
+        }
+        if (parsed.success)
+            return parsed.data;
+        issues.push({
+            where: `${where}.${name}`,
+            message: `\`${written.slice(0, 200)}\` ${parsed.error.issues[0]?.message}`,
+        });
+        return undefined;
+    };
+    const steps = pick('steps', inputs.steps, (0,_input_values_js__WEBPACK_IMPORTED_MODULE_0__/* .wholeNumber */ .rD)(10, 500));
+    const cache = pick('cache', inputs.cache, _input_values_js__WEBPACK_IMPORTED_MODULE_0__/* .boolean */ .zM);
+    const forced = pick('force-rerun', inputs.forceRerun, _input_values_js__WEBPACK_IMPORTED_MODULE_0__/* .boolean */ .zM);
+    if (issues.length > 0)
+        return { kind: 'bad', issues };
+    if (forced !== undefined && cache !== undefined && forced === cache)
+        warnings.push({
+            code: 'force-rerun-overrides-cache',
+            message: `\`force-rerun: ${forced}\` overrides \`cache: ${cache}\``,
+            hint: 'give only one of the two; `cache: false` is the newer spelling of `force-rerun: true`',
+        });
+    return {
+        kind: 'ok',
+        steps: steps ?? 50,
+        readCache: forced === undefined ? (cache ?? true) : !forced,
+        warnings,
+    };
+}
+function configSource(text) {
+    const inline = text === '' ||
+        /^([{[]|---\s)/.test(text) ||
+        text.includes('\n') ||
+        /^(["']?)[\w-]+\1\s*:(\s|$)/.test(text);
+    if (inline)
+        return { kind: 'ok', source: { kind: 'inline', text: text === '' ? '{}' : text } };
+    const path = _input_values_js__WEBPACK_IMPORTED_MODULE_0__/* .repositoryPath */ .SH.safeParse(text);
+    if (path.success)
+        return { kind: 'ok', source: { kind: 'file', path: path.data } };
+    const message = `\`${text}\` ${path.error.issues[0]?.message}`;
+    const hint = 'give the path of a JSON or YAML file in the repository, or the JSON or YAML itself';
+    return { kind: 'bad', issues: [{ where: 'config', message, hint }] };
+}
+function inputIssue(issue, given) {
+    const where = String(issue.path[0]);
+    const value = given[where];
+    if (value === undefined)
+        return {
+            where,
+            message: 'is required',
+            hint: 'give the path of the workload script, relative to the repository',
+        };
+    return { where, message: `\`${value.slice(0, 200)}\` ${issue.message}` };
+}
+
+
+/***/ }),
+
+/***/ 6442:
+/***/ ((__unused_webpack___webpack_module__, __webpack_exports__, __nccwpck_require__) => {
+
+/* harmony export */ __nccwpck_require__.d(__webpack_exports__, {
+/* harmony export */   q: () => (/* binding */ nearestName)
+/* harmony export */ });
+/* harmony import */ var fastest_levenshtein__WEBPACK_IMPORTED_MODULE_0__ = __nccwpck_require__(1916);
+/** Finds the name that somebody probably meant; knows no list of names. */
+
+/** The nearest of `names` to what was written, when it is near enough to be a slip; else undefined. */
+function nearestName(written, names) {
+    const simple = (name) => name.toLowerCase().replaceAll(/[^a-z0-9]/g, '');
+    const scored = names.map((name) => ({ name, far: (0,fastest_levenshtein__WEBPACK_IMPORTED_MODULE_0__/* .distance */ .Io)(simple(written), simple(name)) }));
+    const best = scored.sort((a, b) => a.far - b.far)[0];
+    return best && best.far <= Math.max(2, Math.floor(written.length / 3)) ? best.name : undefined;
+}
+
+
+/***/ }),
+
+/***/ 1583:
+/***/ ((__unused_webpack___webpack_module__, __webpack_exports__, __nccwpck_require__) => {
+
+/* harmony export */ __nccwpck_require__.d(__webpack_exports__, {
+/* harmony export */   AA: () => (/* binding */ readImageTag),
+/* harmony export */   BW: () => (/* binding */ planBenchmark)
+/* harmony export */ });
+/* unused harmony export parsePlan */
+/* harmony import */ var _errors_js__WEBPACK_IMPORTED_MODULE_0__ = __nccwpck_require__(9473);
+/* harmony import */ var _config_js__WEBPACK_IMPORTED_MODULE_1__ = __nccwpck_require__(8036);
+/* harmony import */ var _input_values_js__WEBPACK_IMPORTED_MODULE_2__ = __nccwpck_require__(1849);
+/* harmony import */ var _inputs_js__WEBPACK_IMPORTED_MODULE_3__ = __nccwpck_require__(9357);
 /** The join of inputs, config and trigger into one plan; reads no file. */
 
 
@@ -18272,10 +18734,10 @@ const ROUNDS_TIMEOUTS = 4;
  */
 function planBenchmark(inputs, configText) {
     const where = inputs.config.kind === 'file' ? inputs.config.path : 'config';
-    const config = readConfig(configText, where);
+    const config = (0,_config_js__WEBPACK_IMPORTED_MODULE_1__/* .readConfig */ .X)(configText, where);
     if (config.kind === 'bad')
         return config;
-    const settled = (0,plan_inputs/* settle */.G9)(inputs, config.lifted, where);
+    const settled = (0,_inputs_js__WEBPACK_IMPORTED_MODULE_3__/* .settle */ .G9)(inputs, config.lifted, where);
     if (settled.kind === 'bad')
         return settled;
     return {
@@ -18338,7 +18800,7 @@ function readImageTag(given, environment) {
                 },
             ],
         };
-    const parsed = input_values/* imageTag */.I_.safeParse(fallback);
+    const parsed = _input_values_js__WEBPACK_IMPORTED_MODULE_2__/* .imageTag */ .I_.safeParse(fallback);
     if (parsed.success)
         return { kind: 'ok', tag: parsed.data, warnings: [] };
     const message = `\`${fallback.slice(0, 200)}\` ${parsed.error.issues[0]?.message}`;
@@ -18353,28 +18815,271 @@ function stemOf(path) {
 
 /***/ }),
 
-/***/ 9691:
+/***/ 827:
+/***/ ((__unused_webpack___webpack_module__, __webpack_exports__, __nccwpck_require__) => {
+
+/* harmony export */ __nccwpck_require__.d(__webpack_exports__, {
+/* harmony export */   YW: () => (/* binding */ tQuantile),
+/* harmony export */   p5: () => (/* binding */ fTail)
+/* harmony export */ });
+/* unused harmony export tTails */
+/* harmony import */ var jstat__WEBPACK_IMPORTED_MODULE_0__ = __nccwpck_require__(2453);
+/** Quantiles and tails of the distributions that the intervals need; jstat computes them. */
+
+/** Quantile of Student's t distribution; `degreesOfFreedom` need not be whole. */
+function tQuantile(probability, degreesOfFreedom) {
+    return jstat__WEBPACK_IMPORTED_MODULE_0__.studentt.inv(probability, degreesOfFreedom);
+}
+/** Probability that Student's t lies farther from 0 than `t`, on both sides together. */
+function tTails(t, degreesOfFreedom) {
+    return 2 * jstat.studentt.cdf(-Math.abs(t), degreesOfFreedom);
+}
+/** Probability that Fisher's F exceeds `f`; 0 for an infinite `f`. */
+function fTail(f, numerator, denominator) {
+    return f === Number.POSITIVE_INFINITY ? 0 : 1 - jstat__WEBPACK_IMPORTED_MODULE_0__.centralF.cdf(f, numerator, denominator);
+}
+
+
+/***/ }),
+
+/***/ 4726:
+/***/ ((__unused_webpack___webpack_module__, __webpack_exports__, __nccwpck_require__) => {
+
+/* harmony export */ __nccwpck_require__.d(__webpack_exports__, {
+/* harmony export */   eK: () => (/* binding */ lookLevel)
+/* harmony export */ });
+/* unused harmony exports MAX_ROUNDS, ALPHAS, tableLevel */
+/** How much error each look at a growing number of rounds may spend; knows no data. */
+/** Rounds at most, one column of the table each. */
+const MAX_ROUNDS = [3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 16, 20, 24, 32];
+/** Error of all looks together, one row of the table each. */
+const ALPHAS = [0.1, 0.05, 0.02, 0.01, 0.005, 0.002];
+/**
+ * Two-sided level of each look, looks after every round from the third on, so that all looks together err
+ * `ALPHAS[row]` on normal noise far above the prior's: flat boundaries after S. J. Pocock (Biometrika 64, 1977), for
+ * the statistic of paired-interval.ts. Simulated on 3 million paths by `scripts/levels.ts`. Flat, since a boundary
+ * that saves its error for the end asks for quantiles above 11 at the third round.
+ */
+const LEVELS = [
+    [
+        0.099, 0.0647, 0.0502, 0.0419, 0.0366, 0.0328, 0.03, 0.0278, 0.0245, 0.0222, 0.0205, 0.0182, 0.0166,
+        0.0144,
+    ],
+    [
+        0.0491, 0.0304, 0.0229, 0.0188, 0.0162, 0.0144, 0.0131, 0.0121, 0.0106, 0.00958, 0.0088, 0.00775, 0.00705,
+        0.00611,
+    ],
+    [
+        0.0191, 0.0111, 0.00806, 0.0065, 0.00552, 0.00488, 0.00441, 0.00405, 0.00353, 0.00318, 0.00291, 0.00255,
+        0.00231, 0.002,
+    ],
+    [
+        0.00913, 0.00502, 0.0036, 0.00285, 0.00242, 0.00213, 0.00191, 0.00175, 0.00152, 0.00138, 0.00127, 0.00111,
+        0.001, 0.000866,
+    ],
+    [
+        0.00428, 0.00223, 0.00155, 0.00123, 0.00105, 0.000923, 0.00083, 0.000758, 0.000654, 0.00059, 0.000545,
+        0.000481, 0.000435, 0.000379,
+    ],
+    [
+        0.00146, 0.000733, 0.000504, 0.000401, 0.000337, 0.000301, 0.000269, 0.000248, 0.000217, 0.000194,
+        0.00018, 0.000158, 0.000146, 0.000128,
+    ],
+];
+/**
+ * Error that all looks of one comparison may spend together. Between the 5 %, at which noisy benchmarks stay
+ * inconclusive for long, and the 10 %, at which false alarms come near one in a thousand (docs/statistics.md).
+ */
+const FAMILY_ALPHA = 0.075;
+/** Error of a single look, and the most that one of several may spend. */
+const LOOK_ALPHA = 0.05;
+/** Gating comparisons of one report that may share the error of a report without a correction. */
+const UNCORRECTED = 10;
+/**
+ * Two-sided level of the interval at one look. `maxRounds` is the most rounds there may be, `undefined` when the
+ * number of rounds is fixed and looked at once. `comparisons` is how many gating comparisons the report makes: one
+ * errs less than 0.1 % on recorded noise, so ten of them stay below 1 % a report; more share that (Bonferroni).
+ * Never above 0.05, so the interval of any look is by itself one of 95 % at least.
+ */
+function lookLevel(maxRounds, comparisons = 1) {
+    const share = Math.min(1, UNCORRECTED / comparisons);
+    const once = LOOK_ALPHA * share;
+    return maxRounds === undefined ? once : Math.min(once, tableLevel(maxRounds, FAMILY_ALPHA * share));
+}
+/** Log-log interpolation between the table's rows and columns; beyond its ends the last slope goes on. */
+function tableLevel(maxRounds, alpha) {
+    const column = (row) => interpolate(MAX_ROUNDS.map(Math.log), row.map(Math.log), Math.log(Math.max(maxRounds, 3)));
+    // From the smallest alpha up, since interpolate wants rising places.
+    const places = ALPHAS.map(Math.log).reverse();
+    return Math.exp(interpolate(places, LEVELS.map(column).reverse(), Math.log(alpha)));
+}
+/** Piecewise linear through the points, whose places rise; the first and the last piece go on without end. */
+function interpolate(places, values, at) {
+    const beyond = places.findIndex((place) => place >= at);
+    const right = beyond === -1 ? places.length - 1 : Math.max(1, beyond);
+    const [x0, x1] = [places[right - 1] ?? 0, places[right] ?? 1];
+    const [y0, y1] = [values[right - 1] ?? 0, values[right] ?? 0];
+    return y0 + ((at - x0) / (x1 - x0)) * (y1 - y0);
+}
+
+
+/***/ }),
+
+/***/ 6333:
+/***/ ((__unused_webpack___webpack_module__, __webpack_exports__, __nccwpck_require__) => {
+
+/* harmony export */ __nccwpck_require__.d(__webpack_exports__, {
+/* harmony export */   $D: () => (/* binding */ pairedInterval),
+/* harmony export */   B: () => (/* binding */ MIN_ROUNDS),
+/* harmony export */   FZ: () => (/* binding */ roundsHalfWidth),
+/* harmony export */   IG: () => (/* binding */ STEP_TIME_PRIOR)
+/* harmony export */ });
+/* unused harmony exports TOGETHER_P, roundError */
+/* harmony import */ var _distributions_js__WEBPACK_IMPORTED_MODULE_0__ = __nccwpck_require__(827);
+/* harmony import */ var _summary_js__WEBPACK_IMPORTED_MODULE_1__ = __nccwpck_require__(6364);
+/** Interval of a change from paired rounds of one session; knows no metric. */
+
+
+/** Clocks and prints resolve no finer than 0.1 % a run; a difference of two no finer than this. */
+const FLOOR_SD = 0.0014;
+/** Rounds count as moving together when their common movement would be this rare without one. */
+const TOGETHER_P = 0.001;
+/** Fewer rounds give no interval. */
+const MIN_ROUNDS = 3;
+/**
+ * Step times of a benchmark that nothing is known of. Three of four recorded benchmarks are quieter than 0.5 %, so
+ * the prior rather widens; four degrees weigh as much as the first three rounds do (docs/statistics.md).
+ */
+const STEP_TIME_PRIOR = { sd: 0.005, degreesOfFreedom: 4 };
+/**
+ * The noise of one round's difference. With `d` and `s` the differences and the sums of the rounds' two logarithms:
+ *
+ *     spread^2 = (var d + var s) / 2,  2 (n - 1) degrees: base and head runs pooled, as Student's two samples
+ *     spread^2 = var d,                n - 1 degrees: when F = var s / var d is beyond its upper 0.1 %
+ *
+ * Pairs pay twice: they halve the degrees of freedom, and at three rounds these are dear. So the pairing is used
+ * only where the rounds visibly share something (drift of the device), a preliminary test after T. A. Bancroft
+ * (Annals of Mathematical Statistics 15, 1944); where they share a little, the pooled spread is too wide, never too
+ * narrow. The prior (a simple form of G. K. Smyth's moderated t, SAGMB 3, 2004) is pooled in by its degrees of
+ * freedom but never narrows, and the degrees are Satterthwaite's: a benchmark much noisier than the prior is judged
+ * on its own rounds alone.
+ */
+function roundError(base, head, prior) {
+    const n = base.length;
+    if (n !== head.length || n < 2)
+        throw new RangeError('rounds need both halves, and two at least');
+    const paired = (0,_summary_js__WEBPACK_IMPORTED_MODULE_1__/* .sampleVariance */ .y4)(base.map((value, round) => (head[round] ?? Number.NaN) - value));
+    const common = (0,_summary_js__WEBPACK_IMPORTED_MODULE_1__/* .sampleVariance */ .y4)(base.map((value, round) => (head[round] ?? Number.NaN) + value));
+    // Below the floor there is only rounding, which may look like anything.
+    const together = common > FLOOR_SD ** 2 && (0,_distributions_js__WEBPACK_IMPORTED_MODULE_0__/* .fTail */ .p5)(common / paired, n - 1, n - 1) < TOGETHER_P;
+    const variance = together ? paired : (paired + common) / 2;
+    const degrees = (together ? 1 : 2) * (n - 1);
+    const shown = { spread: Math.sqrt(variance), together };
+    const floored = Math.max(variance, FLOOR_SD ** 2);
+    if (prior === undefined)
+        return { ...shown, sd: Math.sqrt(floored), degreesOfFreedom: degrees };
+    const supposed = prior.sd ** 2;
+    const weight = prior.degreesOfFreedom * supposed + degrees * variance;
+    const satterthwaite = weight ** 2 / (prior.degreesOfFreedom * supposed ** 2 + degrees * variance ** 2);
+    return {
+        ...shown,
+        sd: Math.sqrt(Math.max(weight / (prior.degreesOfFreedom + degrees), floored)),
+        degreesOfFreedom: Math.max(degrees, satterthwaite),
+    };
+}
+/**
+ * Half width of the two-sided interval at `level` from `rounds` rounds with this noise: Student's
+ * `t[1 - level/2] sd / sqrt(rounds)`.
+ */
+function roundsHalfWidth(error, rounds, level) {
+    return ((0,_distributions_js__WEBPACK_IMPORTED_MODULE_0__/* .tQuantile */ .YW)(1 - level / 2, error.degreesOfFreedom) * error.sd) / Math.sqrt(rounds);
+}
+/**
+ * Interval on the mean of head minus base, one logarithm for each half of each round, at the two-sided `level`
+ * (look-level.ts). Undefined for fewer than three rounds: they are never judged.
+ */
+function pairedInterval(base, head, level, prior) {
+    if (base.length !== head.length)
+        throw new RangeError('rounds need both halves');
+    if (base.length < MIN_ROUNDS)
+        return undefined;
+    const center = (0,_summary_js__WEBPACK_IMPORTED_MODULE_1__/* .mean */ .i2)(head) - (0,_summary_js__WEBPACK_IMPORTED_MODULE_1__/* .mean */ .i2)(base);
+    const error = roundError(base, head, prior);
+    const half = roundsHalfWidth(error, base.length, level);
+    return { center, lo: center - half, hi: center + half, half, confidence: 1 - level, error };
+}
+
+
+/***/ }),
+
+/***/ 6364:
+/***/ ((__unused_webpack___webpack_module__, __webpack_exports__, __nccwpck_require__) => {
+
+/* harmony export */ __nccwpck_require__.d(__webpack_exports__, {
+/* harmony export */   K4: () => (/* binding */ trimmedMean),
+/* harmony export */   i2: () => (/* binding */ mean),
+/* harmony export */   y4: () => (/* binding */ sampleVariance)
+/* harmony export */ });
+/* unused harmony exports median, quantile */
+/** Plain summaries of numbers; knows no metric. */
+/** Arithmetic mean; NaN for no values. */
+function mean(values) {
+    return values.reduce((sum, value) => sum + value, 0) / values.length;
+}
+/** Unbiased sample variance (divisor n - 1); NaN for fewer than two values. */
+function sampleVariance(values) {
+    const center = mean(values);
+    return values.reduce((sum, value) => sum + (value - center) ** 2, 0) / (values.length - 1);
+}
+/** Middle value, or the mean of the two middle ones; NaN for no values. */
+function median(values) {
+    return quantile(values, 0.5);
+}
+/** Quantile by linear interpolation between order statistics (Hyndman and Fan 1996, type 7); NaN for no values. */
+function quantile(values, probability) {
+    const sorted = [...values].sort((a, b) => a - b);
+    const place = probability * (sorted.length - 1);
+    const below = sorted[Math.floor(place)] ?? Number.NaN;
+    const above = sorted[Math.ceil(place)] ?? Number.NaN;
+    return below + (place - Math.floor(place)) * (above - below);
+}
+/**
+ * Mean of what is left when the share `trim` of the values is dropped at each end, rounded down to whole values
+ * (Tukey and McLaughlin, Sankhya A 25, 1963). Order does not matter. NaN for no values.
+ */
+function trimmedMean(values, trim) {
+    const drop = Math.floor(values.length * trim);
+    return mean([...values].sort((a, b) => a - b).slice(drop, values.length - drop));
+}
+
+
+/***/ }),
+
+/***/ 2857:
 /***/ ((__unused_webpack___webpack_module__, __webpack_exports__, __nccwpck_require__) => {
 
 
 // EXPORTS
 __nccwpck_require__.d(__webpack_exports__, {
+  You: () => (/* binding */ ZodISODateTime),
   YOg: () => (/* binding */ array),
   zMY: () => (/* binding */ schemas_boolean),
-  k5n: () => (/* binding */ schemas_enum),
+  k5n: () => (/* binding */ _enum),
   Whr: () => (/* binding */ schemas_int),
   RZV: () => (/* binding */ lazy),
+  euz: () => (/* binding */ literal),
   _H3: () => (/* binding */ looseObject),
-  chJ: () => (/* binding */ schemas_null),
-  aig: () => (/* binding */ schemas_number),
+  chJ: () => (/* binding */ _null),
+  aig: () => (/* binding */ number),
   Ikc: () => (/* binding */ object),
   g1P: () => (/* binding */ record),
   rej: () => (/* binding */ strictObject),
-  YjP: () => (/* binding */ schemas_string),
-  KCZ: () => (/* binding */ union)
+  YjP: () => (/* binding */ string),
+  KCZ: () => (/* binding */ union),
+  L5J: () => (/* binding */ unknown)
 });
 
-// UNUSED EXPORTS: ZodAny, ZodArray, ZodBase64, ZodBase64URL, ZodBigInt, ZodBigIntFormat, ZodBoolean, ZodCIDRv4, ZodCIDRv6, ZodCUID, ZodCUID2, ZodCatch, ZodCodec, ZodCreditCard, ZodCustom, ZodCustomStringFormat, ZodDate, ZodDefault, ZodDiscriminatedUnion, ZodE164, ZodEmail, ZodEmoji, ZodEnum, ZodExactOptional, ZodFile, ZodFunction, ZodGUID, ZodIBAN, ZodIPv4, ZodIPv6, ZodISODate, ZodISODateTime, ZodISODuration, ZodISOTime, ZodInstanceOf, ZodIntersection, ZodJWT, ZodKSUID, ZodLazy, ZodLiteral, ZodMAC, ZodMap, ZodNaN, ZodNanoID, ZodNever, ZodNonOptional, ZodNull, ZodNullable, ZodNumber, ZodNumberFormat, ZodObject, ZodOptional, ZodPipe, ZodPrefault, ZodPreprocess, ZodPromise, ZodReadonly, ZodRecord, ZodSet, ZodString, ZodStringFormat, ZodSuccess, ZodSymbol, ZodTemplateLiteral, ZodTransform, ZodTuple, ZodType, ZodULID, ZodURL, ZodUUID, ZodUndefined, ZodUnion, ZodUnknown, ZodVoid, ZodXID, ZodXor, _ZodString, _default, _function, any, base64, base64url, bigint, catch, check, cidrv4, cidrv6, codec, creditCard, cuid, cuid2, currencyCode, custom, date, describe, discriminatedUnion, e164, email, emoji, exactOptional, file, float32, float64, function, guid, hash, hex, hostname, httpUrl, iban, instanceof, int32, int64, intersection, invertCodec, ipv4, ipv6, json, jwt, keyof, ksuid, literal, looseRecord, mac, map, meta, nan, nanoid, nativeEnum, never, nonoptional, nullable, nullish, optional, partialRecord, pipe, prefault, preprocess, promise, readonly, refine, set, stringFormat, stringbool, success, superRefine, symbol, templateLiteral, transform, tuple, uint32, uint64, ulid, undefined, unknown, url, uuid, uuidv4, uuidv6, uuidv7, void, xid, xor
+// UNUSED EXPORTS: ZodAny, ZodArray, ZodBase64, ZodBase64URL, ZodBigInt, ZodBigIntFormat, ZodBoolean, ZodCIDRv4, ZodCIDRv6, ZodCUID, ZodCUID2, ZodCatch, ZodCodec, ZodCreditCard, ZodCustom, ZodCustomStringFormat, ZodDate, ZodDefault, ZodDiscriminatedUnion, ZodE164, ZodEmail, ZodEmoji, ZodEnum, ZodExactOptional, ZodFile, ZodFunction, ZodGUID, ZodIBAN, ZodIPv4, ZodIPv6, ZodISODate, ZodISODuration, ZodISOTime, ZodInstanceOf, ZodIntersection, ZodJWT, ZodKSUID, ZodLazy, ZodLiteral, ZodMAC, ZodMap, ZodNaN, ZodNanoID, ZodNever, ZodNonOptional, ZodNull, ZodNullable, ZodNumber, ZodNumberFormat, ZodObject, ZodOptional, ZodPipe, ZodPrefault, ZodPreprocess, ZodPromise, ZodReadonly, ZodRecord, ZodSet, ZodString, ZodStringFormat, ZodSuccess, ZodSymbol, ZodTemplateLiteral, ZodTransform, ZodTuple, ZodType, ZodULID, ZodURL, ZodUUID, ZodUndefined, ZodUnion, ZodUnknown, ZodVoid, ZodXID, ZodXor, _ZodString, _default, _function, any, base64, base64url, bigint, catch, check, cidrv4, cidrv6, codec, creditCard, cuid, cuid2, currencyCode, custom, date, describe, discriminatedUnion, e164, email, emoji, exactOptional, file, float32, float64, function, guid, hash, hex, hostname, httpUrl, iban, instanceof, int32, int64, intersection, invertCodec, ipv4, ipv6, json, jwt, keyof, ksuid, looseRecord, mac, map, meta, nan, nanoid, nativeEnum, never, nonoptional, nullable, nullish, optional, partialRecord, pipe, prefault, preprocess, promise, readonly, refine, set, stringFormat, stringbool, success, superRefine, symbol, templateLiteral, transform, tuple, uint32, uint64, ulid, undefined, url, uuid, uuidv4, uuidv6, uuidv7, void, xid, xor
 
 // EXTERNAL MODULE: ./node_modules/zod/v4/core/core.js
 var core_core = __nccwpck_require__(8532);
@@ -18693,682 +19398,8 @@ function isBackEdge(ctx, value) {
     return backEdges !== undefined && isRef(value) && backEdges.has(value);
 }
 
-;// CONCATENATED MODULE: ./node_modules/zod/v4/core/regexes.js
-
-/**
- * @deprecated CUID v1 is deprecated by its authors due to information leakage
- * (timestamps embedded in the id). Use {@link cuid2} instead.
- * See https://github.com/paralleldrive/cuid.
- */
-const cuid = /^[cC][0-9a-z]{6,}$/;
-const cuid2 = /^[0-9a-z]+$/;
-const ulid = /^[0-7][0-9A-HJKMNP-TV-Za-hjkmnp-tv-z]{25}$/;
-const xid = /^[0-9a-vA-V]{20}$/;
-const ksuid = /^[A-Za-z0-9]{27}$/;
-const nanoid = /^[a-zA-Z0-9_-]{21}$/;
-function nanoidOfLength(length) {
-    return new RegExp(`^[a-zA-Z0-9_-]{${length}}$`);
-}
-/** ISO 8601-1 duration regex. Does not support the 8601-2 extensions like negative durations or fractional/negative components. */
-const duration = /^P(?:(\d+W)|(?!.*W)(?=\d|T\d)(\d+Y)?(\d+M)?(\d+D)?(T(?=\d)(\d+H)?(\d+M)?(\d+([.,]\d+)?S)?)?)$/;
-/** Implements ISO 8601-2 extensions like explicit +- prefixes, mixing weeks with other units, and fractional/negative components. */
-const extendedDuration = /^[-+]?P(?!$)(?:(?:[-+]?\d+Y)|(?:[-+]?\d+[.,]\d+Y$))?(?:(?:[-+]?\d+M)|(?:[-+]?\d+[.,]\d+M$))?(?:(?:[-+]?\d+W)|(?:[-+]?\d+[.,]\d+W$))?(?:(?:[-+]?\d+D)|(?:[-+]?\d+[.,]\d+D$))?(?:T(?=[\d+-])(?:(?:[-+]?\d+H)|(?:[-+]?\d+[.,]\d+H$))?(?:(?:[-+]?\d+M)|(?:[-+]?\d+[.,]\d+M$))?(?:[-+]?\d+(?:[.,]\d+)?S)?)??$/;
-/** A regex for any UUID-like identifier: 8-4-4-4-12 hex pattern */
-const guid = /^([0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12})$/;
-/** Returns a regex for validating an RFC 9562/4122 UUID.
- *
- * @param version Optionally specify a version 1-8. If no version is specified, all versions are supported. */
-const uuid = (version) => {
-    if (!version)
-        return /^([0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[1-8][0-9a-fA-F]{3}-[89abAB][0-9a-fA-F]{3}-[0-9a-fA-F]{12}|00000000-0000-0000-0000-000000000000|ffffffff-ffff-ffff-ffff-ffffffffffff)$/;
-    return new RegExp(`^([0-9a-fA-F]{8}-[0-9a-fA-F]{4}-${version}[0-9a-fA-F]{3}-[89abAB][0-9a-fA-F]{3}-[0-9a-fA-F]{12})$`);
-};
-const uuid4 = /*@__PURE__*/ (/* unused pure expression or super */ null && (uuid(4)));
-const uuid6 = /*@__PURE__*/ (/* unused pure expression or super */ null && (uuid(6)));
-const uuid7 = /*@__PURE__*/ (/* unused pure expression or super */ null && (uuid(7)));
-/** Practical email validation */
-const email = /^(?:[A-Za-z0-9_'+\-]+\.)*[A-Za-z0-9_'+\-]*[A-Za-z0-9_+-]@(?:[A-Za-z0-9][A-Za-z0-9\-]*\.)+[A-Za-z]{2,}$/;
-/** Equivalent to the HTML5 input[type=email] validation implemented by browsers. Source: https://developer.mozilla.org/en-US/docs/Web/HTML/Element/input/email */
-const html5Email = /^[a-zA-Z0-9.!#$%&'*+/=?^_`{|}~-]+@[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?(?:\.[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?)*$/;
-/** The classic emailregex.com regex for RFC 5322-compliant emails */
-const rfc5322Email = /^(([^<>()\[\]\\.,;:\s@"]+(\.[^<>()\[\]\\.,;:\s@"]+)*)|(".+"))@((\[[0-9]{1,3}\.[0-9]{1,3}\.[0-9]{1,3}\.[0-9]{1,3}])|(([a-zA-Z\-0-9]+\.)+[a-zA-Z]{2,}))$/;
-/** A loose regex that allows Unicode characters, enforces length limits, and that's about it. */
-const unicodeEmail = /^[^\s@"]{1,64}@[^\s@]{1,255}$/u;
-const idnEmail = (/* unused pure expression or super */ null && (unicodeEmail));
-const browserEmail = /^[a-zA-Z0-9.!#$%&'*+/=?^_`{|}~-]+@[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?(?:\.[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?)*$/;
-// from https://thekevinscott.com/emojis-in-javascript/#writing-a-regular-expression
-// Single character class, not an alternation: the two properties overlap (U+1F9B0-U+1F9B3), so `(A|B)+` backtracks exponentially on a failed match. The leading lookahead then demands one anchor — a pictograph, a regional indicator, or the enclosing keycap — because `\p{Emoji_Component}` on its own covers ASCII digits, `#`, `*`, ZWJ, variation selectors and skin tone modifiers, none of which is an emoji without a base.
-const _emoji = `^(?=[\\s\\S]*[\\p{Extended_Pictographic}\\p{Regional_Indicator}\\u20E3])[\\p{Extended_Pictographic}\\p{Emoji_Component}]+$`;
-function emoji() {
-    return new RegExp(_emoji, "u");
-}
-const ipv4 = /^(?:(?:25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9][0-9]|[0-9])\.){3}(?:25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9][0-9]|[0-9])$/;
-const ipv6 = /^(([0-9a-fA-F]{1,4}:){7}[0-9a-fA-F]{1,4}|([0-9a-fA-F]{1,4}:){1,7}:|([0-9a-fA-F]{1,4}:){1,6}:[0-9a-fA-F]{1,4}|([0-9a-fA-F]{1,4}:){1,5}(:[0-9a-fA-F]{1,4}){1,2}|([0-9a-fA-F]{1,4}:){1,4}(:[0-9a-fA-F]{1,4}){1,3}|([0-9a-fA-F]{1,4}:){1,3}(:[0-9a-fA-F]{1,4}){1,4}|([0-9a-fA-F]{1,4}:){1,2}(:[0-9a-fA-F]{1,4}){1,5}|[0-9a-fA-F]{1,4}:((:[0-9a-fA-F]{1,4}){1,6})|:((:[0-9a-fA-F]{1,4}){1,7}|:))$/;
-const mac = (delimiter) => {
-    const escapedDelim = util.escapeRegex(delimiter ?? ":");
-    return new RegExp(`^(?:[0-9A-F]{2}${escapedDelim}){5}[0-9A-F]{2}$|^(?:[0-9a-f]{2}${escapedDelim}){5}[0-9a-f]{2}$`);
-};
-const cidrv4 = /^((25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9][0-9]|[0-9])\.){3}(25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9][0-9]|[0-9])\/([0-9]|[1-2][0-9]|3[0-2])$/;
-const cidrv6 = /^(([0-9a-fA-F]{1,4}:){7}[0-9a-fA-F]{1,4}|([0-9a-fA-F]{1,4}:){1,7}:|([0-9a-fA-F]{1,4}:){1,6}:[0-9a-fA-F]{1,4}|([0-9a-fA-F]{1,4}:){1,5}(:[0-9a-fA-F]{1,4}){1,2}|([0-9a-fA-F]{1,4}:){1,4}(:[0-9a-fA-F]{1,4}){1,3}|([0-9a-fA-F]{1,4}:){1,3}(:[0-9a-fA-F]{1,4}){1,4}|([0-9a-fA-F]{1,4}:){1,2}(:[0-9a-fA-F]{1,4}){1,5}|[0-9a-fA-F]{1,4}:((:[0-9a-fA-F]{1,4}){1,6})|:((:[0-9a-fA-F]{1,4}){1,7}|:))\/(12[0-8]|1[01][0-9]|[1-9]?[0-9])$/;
-// https://stackoverflow.com/questions/7860392/determine-if-string-is-in-base64-using-javascript
-const base64 = /^$|^(?:[0-9a-zA-Z+/]{4})*(?:(?:[0-9a-zA-Z+/]{2}==)|(?:[0-9a-zA-Z+/]{3}=))?$/;
-const base64url = /^(?:[A-Za-z0-9_-]{4})*(?:[A-Za-z0-9_-]{2,3})?$/;
-// based on https://stackoverflow.com/questions/106179/regular-expression-to-match-dns-hostname-or-ip-address
-// export const hostname: RegExp = /^([a-zA-Z0-9-]+\.)*[a-zA-Z0-9-]+$/;
-const hostname = /^(?=.{1,253}\.?$)[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?(?:\.[a-zA-Z0-9](?:[-0-9a-zA-Z]{0,61}[0-9a-zA-Z])?)*\.?$/;
-const domain = /^(?=.{1,253}$)([a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?\.)+[a-zA-Z]{2,63}$/;
-const httpProtocol = /^https?$/;
-// https://blog.stevenlevithan.com/archives/validate-phone-number#r4-3 (regex sans spaces) E.164: leading digit must be 1-9; total digits (excluding '+') between 7-15
-const e164 = /^\+[1-9]\d{6,14}$/;
-// Credit card shape: 12–19 digits, optionally separated by single spaces or single hyphens. ISO/IEC 7812 caps the PAN at 19 digits; 12 is the shortest issued length (Maestro).
-const creditCard = /^\d(?:[ -]?\d){11,18}$/;
-// ISO 4217 alpha codes from the SIX list, regenerated by scripts/update-iso-4217.ts
-const currencyCode = /^(?:AED|AFN|ALL|AMD|AOA|ARS|AUD|AWG|AZN|BAM|BBD|BDT|BHD|BIF|BMD|BND|BOB|BOV|BRL|BSD|BTN|BWP|BYN|BZD|CAD|CDF|CHE|CHF|CHW|CLF|CLP|CNY|COP|COU|CRC|CUP|CVE|CZK|DJF|DKK|DOP|DZD|EGP|ERN|ETB|EUR|FJD|FKP|GBP|GEL|GHS|GIP|GMD|GNF|GTQ|GYD|HKD|HNL|HTG|HUF|IDR|ILS|INR|IQD|IRR|ISK|JMD|JOD|JPY|KES|KGS|KHR|KMF|KPW|KRW|KWD|KYD|KZT|LAK|LBP|LKR|LRD|LSL|LYD|MAD|MDL|MGA|MKD|MMK|MNT|MOP|MRU|MUR|MVR|MWK|MXN|MXV|MYR|MZN|NAD|NGN|NIO|NOK|NPR|NZD|OMR|PAB|PEN|PGK|PHP|PKR|PLN|PYG|QAR|RON|RSD|RUB|RWF|SAR|SBD|SCR|SDG|SEK|SGD|SHP|SLE|SOS|SRD|SSP|STN|SVC|SYP|SZL|THB|TJS|TMT|TND|TOP|TRY|TTD|TWD|TZS|UAH|UGX|USD|USN|UYI|UYU|UYW|UZS|VED|VES|VND|VUV|WST|XAD|XAF|XAG|XAU|XBA|XBB|XBC|XBD|XCD|XCG|XDR|XOF|XPD|XPF|XPT|XSU|XTS|XUA|XXX|YER|ZAR|ZMW|ZWG)$/;
-// iban electronic format: 2-letter country, check digits 02-98 (the only values `98 - remainder` can produce), 11-30 bban characters
-const iban = /^[A-Z]{2}(?!00|01|99)\d{2}[A-Z0-9]{11,30}$/;
-const dateSource = `(?:(?:\\d\\d[2468][048]|\\d\\d[13579][26]|\\d\\d0[48]|[02468][048]00|[13579][26]00)-02-29|\\d{4}-(?:(?:0[13578]|1[02])-(?:0[1-9]|[12]\\d|3[01])|(?:0[469]|11)-(?:0[1-9]|[12]\\d|30)|(?:02)-(?:0[1-9]|1\\d|2[0-8])))`;
-/** Anchors a pattern source. The interpolation lives here rather than at the call site because
- * esbuild will not drop a `@__PURE__` call whose own argument interpolates a variable, but it
- * will drop `anchor(dateSource)`. Keeping it inline pinned `date` into every bundle. */
-function regexes_anchor(source) {
-    return new RegExp(`^${source}$`);
-}
-const date = /*@__PURE__*/ regexes_anchor(dateSource);
-function timeSource(args) {
-    const hhmm = `(?:[01]\\d|2[0-3]):[0-5]\\d`;
-    const regex = typeof args.precision === "number"
-        ? args.precision === -1
-            ? `${hhmm}`
-            : args.precision === 0
-                ? `${hhmm}:[0-5]\\d`
-                : `${hhmm}:[0-5]\\d\\.\\d{${args.precision}}`
-        : args.seconds
-            ? `${hhmm}:[0-5]\\d(?:\\.\\d+)?`
-            : `${hhmm}(?::[0-5]\\d(?:\\.\\d+)?)?`;
-    return regex;
-}
-function time(args) {
-    return new RegExp(`^${timeSource(args)}$`);
-}
-// Adapted from https://stackoverflow.com/a/3143231
-function datetime(args) {
-    const opts = ["Z"];
-    // if (args.offset) opts.push(`([+-]\\d{2}:\\d{2})`);
-    if (args.offset)
-        opts.push(`([+-](?:[01]\\d|2[0-3]):[0-5]\\d)`);
-    // RFC 3339 mandates seconds wherever the time carries a `Z` or an offset, so only the unqualified form `local` adds may omit them
-    const qualified = `${timeSource({ precision: args.precision, seconds: true })}(?:${opts.join("|")})`;
-    const timeRegex = args.local ? `${qualified}|${timeSource({ precision: args.precision })}` : qualified;
-    return new RegExp(`^${dateSource}T(?:${timeRegex})$`);
-}
-// the unbounded form of `string()` as a literal, so every plain string shares one instance instead of building its own
-const anyString = /^[\s\S]{0,}$/;
-const string = (params) => {
-    const regex = params ? `[\\s\\S]{${params?.minimum ?? 0},${params?.maximum ?? ""}}` : `[\\s\\S]*`;
-    return new RegExp(`^${regex}$`);
-};
-const bigint = /^-?\d+n?$/;
-const integer = /^-?\d+$/;
-const number = /^-?\d+(?:\.\d+)?$/;
-const regexes_boolean = /^(?:true|false)$/i;
-const _null = /^null$/i;
-
-const _undefined = /^undefined$/i;
-
-// regex for string with no uppercase letters
-const lowercase = /^[^A-Z]*$/;
-// regex for string with no lowercase letters
-const uppercase = /^[^a-z]*$/;
-// regex for hexadecimal strings (any length)
-const hex = /^[0-9a-fA-F]*$/;
-// Hash regexes for different algorithms and encodings
-// Helper function to create base64 regex with exact length and padding
-function fixedBase64(bodyLength, padding) {
-    return new RegExp(`^[A-Za-z0-9+/]{${bodyLength}}${padding}$`);
-}
-// Helper function to create base64url regex with exact length (no padding)
-function fixedBase64url(length) {
-    return new RegExp(`^[A-Za-z0-9_-]{${length}}$`);
-}
-// MD5 (16 bytes): base64 = 24 chars total (22 + "==")
-const md5_hex = /^[0-9a-fA-F]{32}$/;
-const md5_base64 = /*@__PURE__*/ (/* unused pure expression or super */ null && (fixedBase64(22, "==")));
-const md5_base64url = /*@__PURE__*/ (/* unused pure expression or super */ null && (fixedBase64url(22)));
-// SHA1 (20 bytes): base64 = 28 chars total (27 + "=")
-const sha1_hex = /^[0-9a-fA-F]{40}$/;
-const sha1_base64 = /*@__PURE__*/ (/* unused pure expression or super */ null && (fixedBase64(27, "=")));
-const sha1_base64url = /*@__PURE__*/ (/* unused pure expression or super */ null && (fixedBase64url(27)));
-// SHA256 (32 bytes): base64 = 44 chars total (43 + "=")
-const sha256_hex = /^[0-9a-fA-F]{64}$/;
-const sha256_base64 = /*@__PURE__*/ (/* unused pure expression or super */ null && (fixedBase64(43, "=")));
-const sha256_base64url = /*@__PURE__*/ (/* unused pure expression or super */ null && (fixedBase64url(43)));
-// SHA384 (48 bytes): base64 = 64 chars total (no padding)
-const sha384_hex = /^[0-9a-fA-F]{96}$/;
-const sha384_base64 = /*@__PURE__*/ (/* unused pure expression or super */ null && (fixedBase64(64, "")));
-const sha384_base64url = /*@__PURE__*/ (/* unused pure expression or super */ null && (fixedBase64url(64)));
-// SHA512 (64 bytes): base64 = 88 chars total (86 + "==")
-const sha512_hex = /^[0-9a-fA-F]{128}$/;
-const sha512_base64 = /*@__PURE__*/ (/* unused pure expression or super */ null && (fixedBase64(86, "==")));
-const sha512_base64url = /*@__PURE__*/ (/* unused pure expression or super */ null && (fixedBase64url(86)));
-
-;// CONCATENATED MODULE: ./node_modules/zod/v4/core/checks.js
-// import { $ZodType } from "./schemas.js";
-
-
-
-const $ZodCheck = /*@__PURE__*/ core_core/* $constructor */.xI("$ZodCheck", (inst, def) => {
-    var _a;
-    inst._zod ?? (inst._zod = {});
-    inst._zod.def = def;
-    (_a = inst._zod).onattach ?? (_a.onattach = []);
-});
-/** Default `when` for size-based checks: run only on non-nullish values with a `size`. */
-const _whenHasSize = (payload) => {
-    const val = payload.value;
-    return !util.nullish(val) && val.size !== undefined;
-};
-/** Default `when` for length-based checks: run only on non-nullish values with a `length`. */
-const _whenHasLength = (payload) => {
-    const val = payload.value;
-    return !core_util/* nullish */.cl(val) && val.length !== undefined;
-};
-const numericOriginMap = {
-    number: "number",
-    bigint: "bigint",
-    object: "date",
-};
-const $ZodCheckLessThan = /*@__PURE__*/ core_core/* $constructor */.xI("$ZodCheckLessThan", (inst, def) => {
-    $ZodCheck.init(inst, def);
-    const origin = numericOriginMap[typeof def.value];
-    inst._zod.check = (payload) => {
-        if (def.inclusive ? payload.value <= def.value : payload.value < def.value) {
-            return;
-        }
-        payload.issues.push({
-            origin: numericOriginMap[typeof payload.value] ?? origin,
-            code: "too_big",
-            maximum: typeof def.value === "object" ? def.value.getTime() : def.value,
-            input: payload.value,
-            inclusive: def.inclusive,
-            inst,
-            continue: !def.abort,
-        });
-    };
-});
-const $ZodCheckGreaterThan = /*@__PURE__*/ core_core/* $constructor */.xI("$ZodCheckGreaterThan", (inst, def) => {
-    $ZodCheck.init(inst, def);
-    const origin = numericOriginMap[typeof def.value];
-    inst._zod.check = (payload) => {
-        if (def.inclusive ? payload.value >= def.value : payload.value > def.value) {
-            return;
-        }
-        payload.issues.push({
-            origin: numericOriginMap[typeof payload.value] ?? origin,
-            code: "too_small",
-            minimum: typeof def.value === "object" ? def.value.getTime() : def.value,
-            input: payload.value,
-            inclusive: def.inclusive,
-            inst,
-            continue: !def.abort,
-        });
-    };
-});
-const $ZodCheckMultipleOf = 
-/*@__PURE__*/ core_core/* $constructor */.xI("$ZodCheckMultipleOf", (inst, def) => {
-    $ZodCheck.init(inst, def);
-    inst._zod.check = (payload) => {
-        if (typeof payload.value !== typeof def.value)
-            throw new Error("Cannot mix number and bigint in multiple_of check.");
-        const isMultiple = typeof payload.value === "bigint"
-            ? // `value % 0n` throws, and nothing is a multiple of zero — the number branch already fails this way via NaN
-                def.value !== BigInt(0) && payload.value % def.value === BigInt(0)
-            : core_util/* floatSafeRemainder */.LG(payload.value, def.value) === 0;
-        if (isMultiple)
-            return;
-        payload.issues.push({
-            origin: typeof payload.value,
-            code: "not_multiple_of",
-            divisor: def.value,
-            input: payload.value,
-            inst,
-            continue: !def.abort,
-        });
-    };
-});
-const $ZodCheckNumberFormat = /*@__PURE__*/ core_core/* $constructor */.xI("$ZodCheckNumberFormat", (inst, def) => {
-    $ZodCheck.init(inst, def); // no format checks
-    def.format = def.format || "float64";
-    const isInt = def.format?.includes("int");
-    const origin = isInt ? "int" : "number";
-    const [minimum, maximum] = core_util/* NUMBER_FORMAT_RANGES */.zH[def.format];
-    inst._zod.check = (payload) => {
-        const input = payload.value;
-        if (isInt) {
-            if (!Number.isInteger(input)) {
-                // invalid_format issue
-                // payload.issues.push({
-                //   expected: def.format,
-                //   format: def.format,
-                //   code: "invalid_format",
-                //   input,
-                //   inst,
-                // });
-                // invalid_type issue
-                payload.issues.push({
-                    expected: origin,
-                    format: def.format,
-                    code: "invalid_type",
-                    continue: false,
-                    input,
-                    inst,
-                });
-                return;
-                // not_multiple_of issue
-                // payload.issues.push({
-                //   code: "not_multiple_of",
-                //   origin: "number",
-                //   input,
-                //   inst,
-                //   divisor: 1,
-                // });
-            }
-            if (!Number.isSafeInteger(input)) {
-                if (input > 0) {
-                    // too_big
-                    payload.issues.push({
-                        input,
-                        code: "too_big",
-                        maximum: Number.MAX_SAFE_INTEGER,
-                        note: "Integers must be within the safe integer range.",
-                        inst,
-                        origin,
-                        inclusive: true,
-                        continue: !def.abort,
-                    });
-                }
-                else {
-                    // too_small
-                    payload.issues.push({
-                        input,
-                        code: "too_small",
-                        minimum: Number.MIN_SAFE_INTEGER,
-                        note: "Integers must be within the safe integer range.",
-                        inst,
-                        origin,
-                        inclusive: true,
-                        continue: !def.abort,
-                    });
-                }
-                return;
-            }
-        }
-        if (input < minimum) {
-            payload.issues.push({
-                origin: "number",
-                input,
-                code: "too_small",
-                minimum,
-                inclusive: true,
-                inst,
-                continue: !def.abort,
-            });
-        }
-        if (input > maximum) {
-            payload.issues.push({
-                origin: "number",
-                input,
-                code: "too_big",
-                maximum,
-                inclusive: true,
-                inst,
-                continue: !def.abort,
-            });
-        }
-    };
-});
-const $ZodCheckBigIntFormat = /*@__PURE__*/ (/* unused pure expression or super */ null && (core.$constructor("$ZodCheckBigIntFormat", (inst, def) => {
-    $ZodCheck.init(inst, def); // no format checks
-    const [minimum, maximum] = util.BIGINT_FORMAT_RANGES[def.format];
-    inst._zod.check = (payload) => {
-        const input = payload.value;
-        if (input < minimum) {
-            payload.issues.push({
-                origin: "bigint",
-                input,
-                code: "too_small",
-                minimum: minimum,
-                inclusive: true,
-                inst,
-                continue: !def.abort,
-            });
-        }
-        if (input > maximum) {
-            payload.issues.push({
-                origin: "bigint",
-                input,
-                code: "too_big",
-                maximum,
-                inclusive: true,
-                inst,
-                continue: !def.abort,
-            });
-        }
-    };
-})));
-const $ZodCheckMaxSize = /*@__PURE__*/ (/* unused pure expression or super */ null && (core.$constructor("$ZodCheckMaxSize", (inst, def) => {
-    var _a;
-    $ZodCheck.init(inst, def);
-    (_a = inst._zod.def).when ?? (_a.when = _whenHasSize);
-    inst._zod.check = (payload) => {
-        const input = payload.value;
-        const size = input.size;
-        if (size <= def.maximum)
-            return;
-        payload.issues.push({
-            origin: util.getSizableOrigin(input),
-            code: "too_big",
-            maximum: def.maximum,
-            inclusive: true,
-            input,
-            inst,
-            continue: !def.abort,
-        });
-    };
-})));
-const $ZodCheckMinSize = /*@__PURE__*/ (/* unused pure expression or super */ null && (core.$constructor("$ZodCheckMinSize", (inst, def) => {
-    var _a;
-    $ZodCheck.init(inst, def);
-    (_a = inst._zod.def).when ?? (_a.when = _whenHasSize);
-    inst._zod.check = (payload) => {
-        const input = payload.value;
-        const size = input.size;
-        if (size >= def.minimum)
-            return;
-        payload.issues.push({
-            origin: util.getSizableOrigin(input),
-            code: "too_small",
-            minimum: def.minimum,
-            inclusive: true,
-            input,
-            inst,
-            continue: !def.abort,
-        });
-    };
-})));
-const $ZodCheckSizeEquals = /*@__PURE__*/ (/* unused pure expression or super */ null && (core.$constructor("$ZodCheckSizeEquals", (inst, def) => {
-    var _a;
-    $ZodCheck.init(inst, def);
-    (_a = inst._zod.def).when ?? (_a.when = _whenHasSize);
-    inst._zod.check = (payload) => {
-        const input = payload.value;
-        const size = input.size;
-        if (size === def.size)
-            return;
-        const tooBig = size > def.size;
-        payload.issues.push({
-            origin: util.getSizableOrigin(input),
-            ...(tooBig ? { code: "too_big", maximum: def.size } : { code: "too_small", minimum: def.size }),
-            inclusive: true,
-            exact: true,
-            input: payload.value,
-            inst,
-            continue: !def.abort,
-        });
-    };
-})));
-const $ZodCheckMaxLength = /*@__PURE__*/ core_core/* $constructor */.xI("$ZodCheckMaxLength", (inst, def) => {
-    var _a;
-    $ZodCheck.init(inst, def);
-    (_a = inst._zod.def).when ?? (_a.when = _whenHasLength);
-    inst._zod.check = (payload) => {
-        const input = payload.value;
-        const units = input.length;
-        // Strings are measured in Unicode code points, not UTF-16 units. A code point is at most two units, so a string that already fits in units fits in code points; only an overflow has to be counted.
-        const length = typeof input === "string" && units > def.maximum ? core_util/* codePointLength */.O7(input) : units;
-        if (length <= def.maximum)
-            return;
-        const origin = core_util/* getLengthableOrigin */.Rc(input);
-        payload.issues.push({
-            origin,
-            code: "too_big",
-            maximum: def.maximum,
-            inclusive: true,
-            input,
-            inst,
-            continue: !def.abort,
-        });
-    };
-});
-const $ZodCheckMinLength = /*@__PURE__*/ core_core/* $constructor */.xI("$ZodCheckMinLength", (inst, def) => {
-    var _a;
-    $ZodCheck.init(inst, def);
-    (_a = inst._zod.def).when ?? (_a.when = _whenHasLength);
-    inst._zod.check = (payload) => {
-        const input = payload.value;
-        const units = input.length;
-        // A code point is one or two UTF-16 units, so fewer units than the floor can never reach it and twice the floor always clears it. Only in between is the exact count in doubt.
-        const length = typeof input === "string" && units >= def.minimum && units < def.minimum * 2
-            ? core_util/* codePointLength */.O7(input)
-            : units;
-        if (length >= def.minimum)
-            return;
-        const origin = core_util/* getLengthableOrigin */.Rc(input);
-        payload.issues.push({
-            origin,
-            code: "too_small",
-            minimum: def.minimum,
-            inclusive: true,
-            input,
-            inst,
-            continue: !def.abort,
-        });
-    };
-});
-const $ZodCheckLengthEquals = /*@__PURE__*/ core_core/* $constructor */.xI("$ZodCheckLengthEquals", (inst, def) => {
-    var _a;
-    $ZodCheck.init(inst, def);
-    (_a = inst._zod.def).when ?? (_a.when = _whenHasLength);
-    inst._zod.check = (payload) => {
-        const input = payload.value;
-        const units = input.length;
-        // A code point is one or two UTF-16 units, so outside `[length, length * 2]` units the target is missed either way — and missed in the same direction in both measures.
-        const length = typeof input === "string" && units >= def.length && units <= def.length * 2
-            ? core_util/* codePointLength */.O7(input)
-            : units;
-        if (length === def.length)
-            return;
-        const origin = core_util/* getLengthableOrigin */.Rc(input);
-        const tooBig = length > def.length;
-        payload.issues.push({
-            origin,
-            ...(tooBig ? { code: "too_big", maximum: def.length } : { code: "too_small", minimum: def.length }),
-            inclusive: true,
-            exact: true,
-            input: payload.value,
-            inst,
-            continue: !def.abort,
-        });
-    };
-});
-const $ZodCheckStringFormat = /*@__PURE__*/ core_core/* $constructor */.xI("$ZodCheckStringFormat", (inst, def) => {
-    var _a, _b;
-    $ZodCheck.init(inst, def);
-    if (def.pattern)
-        (_a = inst._zod).check ?? (_a.check = (payload) => {
-            def.pattern.lastIndex = 0;
-            if (def.pattern.test(payload.value))
-                return;
-            payload.issues.push({
-                origin: "string",
-                code: "invalid_format",
-                format: def.format,
-                input: payload.value,
-                ...(def.pattern ? { pattern: def.pattern.toString() } : {}),
-                inst,
-                continue: !def.abort,
-            });
-        });
-    else
-        (_b = inst._zod).check ?? (_b.check = () => { });
-});
-const $ZodCheckRegex = /*@__PURE__*/ core_core/* $constructor */.xI("$ZodCheckRegex", (inst, def) => {
-    $ZodCheckStringFormat.init(inst, def);
-    inst._zod.check = (payload) => {
-        def.pattern.lastIndex = 0;
-        if (def.pattern.test(payload.value))
-            return;
-        payload.issues.push({
-            origin: "string",
-            code: "invalid_format",
-            format: "regex",
-            input: payload.value,
-            pattern: def.pattern.toString(),
-            inst,
-            continue: !def.abort,
-        });
-    };
-});
-const $ZodCheckLowerCase = /*@__PURE__*/ core_core/* $constructor */.xI("$ZodCheckLowerCase", (inst, def) => {
-    def.pattern ?? (def.pattern = lowercase);
-    $ZodCheckStringFormat.init(inst, def);
-});
-const $ZodCheckUpperCase = /*@__PURE__*/ core_core/* $constructor */.xI("$ZodCheckUpperCase", (inst, def) => {
-    def.pattern ?? (def.pattern = uppercase);
-    $ZodCheckStringFormat.init(inst, def);
-});
-const $ZodCheckIncludes = /*@__PURE__*/ core_core/* $constructor */.xI("$ZodCheckIncludes", (inst, def) => {
-    $ZodCheck.init(inst, def);
-    const escapedRegex = core_util/* escapeRegex */.sD(def.includes);
-    // `String.prototype.includes(sub, position)` matches `sub` at `position`
-    // OR LATER, so the pattern must allow at least `position` leading chars
-    // (`{N,}`), not exactly `position` chars (`{N}`).
-    const pattern = new RegExp(typeof def.position === "number" ? `^.{${def.position},}${escapedRegex}` : escapedRegex);
-    def.pattern = pattern;
-    inst._zod.check = (payload) => {
-        if (payload.value.includes(def.includes, def.position))
-            return;
-        payload.issues.push({
-            origin: "string",
-            code: "invalid_format",
-            format: "includes",
-            includes: def.includes,
-            input: payload.value,
-            inst,
-            continue: !def.abort,
-        });
-    };
-});
-const $ZodCheckStartsWith = /*@__PURE__*/ core_core/* $constructor */.xI("$ZodCheckStartsWith", (inst, def) => {
-    $ZodCheck.init(inst, def);
-    const pattern = new RegExp(`^${core_util/* escapeRegex */.sD(def.prefix)}.*`);
-    def.pattern ?? (def.pattern = pattern);
-    inst._zod.check = (payload) => {
-        if (payload.value.startsWith(def.prefix))
-            return;
-        payload.issues.push({
-            origin: "string",
-            code: "invalid_format",
-            format: "starts_with",
-            prefix: def.prefix,
-            input: payload.value,
-            inst,
-            continue: !def.abort,
-        });
-    };
-});
-const $ZodCheckEndsWith = /*@__PURE__*/ core_core/* $constructor */.xI("$ZodCheckEndsWith", (inst, def) => {
-    $ZodCheck.init(inst, def);
-    const pattern = new RegExp(`.*${core_util/* escapeRegex */.sD(def.suffix)}$`);
-    def.pattern ?? (def.pattern = pattern);
-    inst._zod.check = (payload) => {
-        if (payload.value.endsWith(def.suffix))
-            return;
-        payload.issues.push({
-            origin: "string",
-            code: "invalid_format",
-            format: "ends_with",
-            suffix: def.suffix,
-            input: payload.value,
-            inst,
-            continue: !def.abort,
-        });
-    };
-});
-///////////////////////////////////
-/////    $ZodCheckProperty    /////
-///////////////////////////////////
-function handleCheckPropertyResult(result, payload, property) {
-    if (result.issues.length) {
-        payload.issues.push(...core_util/* prefixIssues */.lQ(property, result.issues));
-    }
-}
-const $ZodCheckProperty = /*@__PURE__*/ (/* unused pure expression or super */ null && (core.$constructor("$ZodCheckProperty", (inst, def) => {
-    $ZodCheck.init(inst, def);
-    inst._zod.check = (payload) => {
-        const result = def.schema._zod.run({
-            value: payload.value[def.property],
-            issues: [],
-        }, {});
-        if (result instanceof Promise) {
-            return result.then((result) => handleCheckPropertyResult(result, payload, def.property));
-        }
-        handleCheckPropertyResult(result, payload, def.property);
-        return;
-    };
-})));
-const $ZodCheckProperties = /*@__PURE__*/ core_core/* $constructor */.xI("$ZodCheckProperties", (inst, def) => {
-    $ZodCheck.init(inst, def);
-    core_util/* hide */.jD(inst, Symbol.iterator, function* () {
-        yield inst;
-    });
-    // key and schema snapshotted together: reading one live and the other cached lets a later mutation of the caller's shape object pair a stale key with a missing schema
-    let entries;
-    inst._zod.check = (payload) => {
-        // the base schema already typed the value, so only a nullish one is rejected here: the properties read on a primitive too, matching z.property() on a string's length
-        if (payload.value == null) {
-            payload.issues.push({ expected: "object", code: "invalid_type", input: payload.value, inst });
-            return undefined;
-        }
-        entries ?? (entries = Reflect.ownKeys(def.shape).map((key) => [key, def.shape[key]]));
-        const input = payload.value;
-        let proms;
-        for (const [key, schema] of entries) {
-            const result = schema._zod.run({ value: input[key], issues: [] }, {});
-            if (result instanceof Promise) {
-                proms ?? (proms = []);
-                proms.push(result.then((result) => handleCheckPropertyResult(result, payload, key)));
-            }
-            else {
-                handleCheckPropertyResult(result, payload, key);
-            }
-        }
-        if (proms)
-            return Promise.all(proms).then(() => undefined);
-        return undefined;
-    };
-});
-const $ZodCheckMimeType = /*@__PURE__*/ (/* unused pure expression or super */ null && (core.$constructor("$ZodCheckMimeType", (inst, def) => {
-    $ZodCheck.init(inst, def);
-    const mimeSet = new Set(def.mime);
-    inst._zod.check = (payload) => {
-        if (mimeSet.has(payload.value.type))
-            return;
-        payload.issues.push({
-            code: "invalid_value",
-            values: def.mime,
-            input: payload.value.type,
-            inst,
-            continue: !def.abort,
-        });
-    };
-})));
-const $ZodCheckOverwrite = /*@__PURE__*/ core_core/* $constructor */.xI("$ZodCheckOverwrite", (inst, def) => {
-    $ZodCheck.init(inst, def);
-    inst._zod.check = (payload) => {
-        payload.value = def.tx(payload.value);
-    };
-});
-
+// EXTERNAL MODULE: ./node_modules/zod/v4/core/checks.js
+var core_checks = __nccwpck_require__(4890);
 ;// CONCATENATED MODULE: ./node_modules/zod/v4/core/doc.js
 class Doc {
     constructor(args = [], closed = {}) {
@@ -19409,6 +19440,8 @@ class Doc {
     }
 }
 
+// EXTERNAL MODULE: ./node_modules/zod/v4/core/regexes.js
+var core_regexes = __nccwpck_require__(3908);
 ;// CONCATENATED MODULE: ./node_modules/zod/v4/core/versions.js
 const version = {
     major: 4,
@@ -19574,7 +19607,7 @@ function standardProps(inst) {
 const $ZodString = /*@__PURE__*/ core_core/* $constructor */.xI("$ZodString", (inst, def) => {
     $ZodType.init(inst, def);
     // a format's own pattern, else unbounded; a template literal derives the check-aware form itself
-    inst._zod.pattern = def.pattern ?? anyString;
+    inst._zod.pattern = def.pattern ?? core_regexes/* anyString */.gp;
     inst._zod.parse = (payload, _) => {
         if (def.coerce)
             try {
@@ -19594,11 +19627,11 @@ const $ZodString = /*@__PURE__*/ core_core/* $constructor */.xI("$ZodString", (i
 });
 const $ZodStringFormat = /*@__PURE__*/ core_core/* $constructor */.xI("$ZodStringFormat", (inst, def) => {
     // check initialization must come first
-    $ZodCheckStringFormat.init(inst, def);
+    core_checks/* $ZodCheckStringFormat */.ql.init(inst, def);
     $ZodString.init(inst, def);
 });
 const $ZodGUID = /*@__PURE__*/ core_core/* $constructor */.xI("$ZodGUID", (inst, def) => {
-    def.pattern ?? (def.pattern = guid);
+    def.pattern ?? (def.pattern = core_regexes/* guid */.Os);
     $ZodStringFormat.init(inst, def);
 });
 const $ZodUUID = /*@__PURE__*/ core_core/* $constructor */.xI("$ZodUUID", (inst, def) => {
@@ -19616,14 +19649,14 @@ const $ZodUUID = /*@__PURE__*/ core_core/* $constructor */.xI("$ZodUUID", (inst,
         const v = versionMap[def.version];
         if (v === undefined)
             throw new Error(`Invalid UUID version: "${def.version}"`);
-        def.pattern ?? (def.pattern = uuid(v));
+        def.pattern ?? (def.pattern = core_regexes/* uuid */.uR(v));
     }
     else
-        def.pattern ?? (def.pattern = uuid());
+        def.pattern ?? (def.pattern = core_regexes/* uuid */.uR());
     $ZodStringFormat.init(inst, def);
 });
 const $ZodEmail = /*@__PURE__*/ core_core/* $constructor */.xI("$ZodEmail", (inst, def) => {
-    def.pattern ?? (def.pattern = email);
+    def.pattern ?? (def.pattern = core_regexes/* email */.Rp);
     $ZodStringFormat.init(inst, def);
 });
 /** The `://` guard rejected the input before the URL constructor saw it. */
@@ -19650,7 +19683,7 @@ function validateURL(trimmed, def) {
 /** Parses a URL while preserving the non-normalizing HTTP guard. */
 function parseURLObject(trimmed, def) {
     // When normalize is off, require :// for http/https URLs. This prevents strings like "http:example.com" or "https:/path" from being silently accepted
-    if (!def.normalize && def.protocol?.source === httpProtocol.source && !/^https?:\/\//i.test(trimmed)) {
+    if (!def.normalize && def.protocol?.source === core_regexes/* httpProtocol */.F.source && !/^https?:\/\//i.test(trimmed)) {
         return URL_BAD_FORMAT;
     }
     try {
@@ -19749,13 +19782,13 @@ const $ZodURL = /*@__PURE__*/ core_core/* $constructor */.xI("$ZodURL", (inst, d
     };
 });
 const $ZodEmoji = /*@__PURE__*/ core_core/* $constructor */.xI("$ZodEmoji", (inst, def) => {
-    def.pattern ?? (def.pattern = emoji());
+    def.pattern ?? (def.pattern = core_regexes/* emoji */.Zg());
     $ZodStringFormat.init(inst, def);
 });
 const $ZodNanoID = /*@__PURE__*/ core_core/* $constructor */.xI("$ZodNanoID", (inst, def) => {
     if (def.length !== undefined && (!Number.isInteger(def.length) || def.length < 1))
         throw new Error(`Invalid nanoid length: ${def.length}`);
-    def.pattern ?? (def.pattern = def.length === undefined ? nanoid : nanoidOfLength(def.length));
+    def.pattern ?? (def.pattern = def.length === undefined ? core_regexes/* nanoid */.Ak : core_regexes/* nanoidOfLength */.D2(def.length));
     $ZodStringFormat.init(inst, def);
 });
 /**
@@ -19764,43 +19797,43 @@ const $ZodNanoID = /*@__PURE__*/ core_core/* $constructor */.xI("$ZodNanoID", (i
  * See https://github.com/paralleldrive/cuid.
  */
 const $ZodCUID = /*@__PURE__*/ core_core/* $constructor */.xI("$ZodCUID", (inst, def) => {
-    def.pattern ?? (def.pattern = cuid);
+    def.pattern ?? (def.pattern = core_regexes/* cuid */.gF);
     $ZodStringFormat.init(inst, def);
 });
 const $ZodCUID2 = /*@__PURE__*/ core_core/* $constructor */.xI("$ZodCUID2", (inst, def) => {
-    def.pattern ?? (def.pattern = cuid2);
+    def.pattern ?? (def.pattern = core_regexes/* cuid2 */.Gl);
     $ZodStringFormat.init(inst, def);
 });
 const $ZodULID = /*@__PURE__*/ core_core/* $constructor */.xI("$ZodULID", (inst, def) => {
-    def.pattern ?? (def.pattern = ulid);
+    def.pattern ?? (def.pattern = core_regexes/* ulid */.Z0);
     $ZodStringFormat.init(inst, def);
 });
 const $ZodXID = /*@__PURE__*/ core_core/* $constructor */.xI("$ZodXID", (inst, def) => {
-    def.pattern ?? (def.pattern = xid);
+    def.pattern ?? (def.pattern = core_regexes/* xid */.kM);
     $ZodStringFormat.init(inst, def);
 });
 const $ZodKSUID = /*@__PURE__*/ core_core/* $constructor */.xI("$ZodKSUID", (inst, def) => {
-    def.pattern ?? (def.pattern = ksuid);
+    def.pattern ?? (def.pattern = core_regexes/* ksuid */.fO);
     $ZodStringFormat.init(inst, def);
 });
 const $ZodISODateTime = /*@__PURE__*/ core_core/* $constructor */.xI("$ZodISODateTime", (inst, def) => {
-    def.pattern ?? (def.pattern = datetime(def));
+    def.pattern ?? (def.pattern = core_regexes/* datetime */.w$(def));
     $ZodStringFormat.init(inst, def);
 });
 const $ZodISODate = /*@__PURE__*/ core_core/* $constructor */.xI("$ZodISODate", (inst, def) => {
-    def.pattern ?? (def.pattern = date);
+    def.pattern ?? (def.pattern = core_regexes/* date */.p6);
     $ZodStringFormat.init(inst, def);
 });
 const $ZodISOTime = /*@__PURE__*/ core_core/* $constructor */.xI("$ZodISOTime", (inst, def) => {
-    def.pattern ?? (def.pattern = time(def));
+    def.pattern ?? (def.pattern = core_regexes/* time */.kB(def));
     $ZodStringFormat.init(inst, def);
 });
 const $ZodISODuration = /*@__PURE__*/ core_core/* $constructor */.xI("$ZodISODuration", (inst, def) => {
-    def.pattern ?? (def.pattern = duration);
+    def.pattern ?? (def.pattern = core_regexes/* duration */.p0);
     $ZodStringFormat.init(inst, def);
 });
 const $ZodIPv4 = /*@__PURE__*/ core_core/* $constructor */.xI("$ZodIPv4", (inst, def) => {
-    def.pattern ?? (def.pattern = ipv4);
+    def.pattern ?? (def.pattern = core_regexes/* ipv4 */.uX);
     $ZodStringFormat.init(inst, def);
 });
 /** An IPv6 address is written with hex digits, colons and dots, and nothing else. The guard is what makes the check below an IPv6 check: `new URL("http://[...]")` parses an authority, not an address, so `@` and `\` re-delimit it and `"::@1\\"` validates against the host `0.0.0.1`. The URL parser also deletes ASCII tab, LF and CR rather than failing, which is how `"::1\n"` validated as `::1`. */
@@ -19811,7 +19844,7 @@ function isValidIPv6(value) {
     return canParseURL(`http://[${value}]`);
 }
 const $ZodIPv6 = /*@__PURE__*/ core_core/* $constructor */.xI("$ZodIPv6", (inst, def) => {
-    def.pattern ?? (def.pattern = ipv6);
+    def.pattern ?? (def.pattern = core_regexes/* ipv6 */.ug);
     $ZodStringFormat.init(inst, def);
     inst._zod.check = (payload) => {
         if (!isValidIPv6(payload.value)) {
@@ -19830,7 +19863,7 @@ const $ZodMAC = /*@__PURE__*/ (/* unused pure expression or super */ null && (co
     $ZodStringFormat.init(inst, def);
 })));
 const $ZodCIDRv4 = /*@__PURE__*/ core_core/* $constructor */.xI("$ZodCIDRv4", (inst, def) => {
-    def.pattern ?? (def.pattern = cidrv4);
+    def.pattern ?? (def.pattern = core_regexes/* cidrv4 */.zr);
     $ZodStringFormat.init(inst, def);
 });
 function isValidCIDRv6(value) {
@@ -19848,7 +19881,7 @@ function isValidCIDRv6(value) {
     return isValidIPv6(address);
 }
 const $ZodCIDRv6 = /*@__PURE__*/ core_core/* $constructor */.xI("$ZodCIDRv6", (inst, def) => {
-    def.pattern ?? (def.pattern = cidrv6); // not used for validation
+    def.pattern ?? (def.pattern = core_regexes/* cidrv6 */.l7); // not used for validation
     $ZodStringFormat.init(inst, def);
     inst._zod.check = (payload) => {
         if (!isValidCIDRv6(payload.value)) {
@@ -19923,7 +19956,7 @@ const $ZodBase64URL = /*@__PURE__*/ core_core/* $constructor */.xI("$ZodBase64UR
     };
 });
 const $ZodE164 = /*@__PURE__*/ core_core/* $constructor */.xI("$ZodE164", (inst, def) => {
-    def.pattern ?? (def.pattern = e164);
+    def.pattern ?? (def.pattern = core_regexes/* e164 */.hQ);
     $ZodStringFormat.init(inst, def);
 });
 //////////////////////////////   ZodCreditCard   //////////////////////////////
@@ -20050,7 +20083,7 @@ const $ZodCustomStringFormat = /*@__PURE__*/ (/* unused pure expression or super
 })));
 const $ZodNumber = /*@__PURE__*/ core_core/* $constructor */.xI("$ZodNumber", (inst, def) => {
     $ZodType.init(inst, def);
-    inst._zod.pattern = number;
+    inst._zod.pattern = core_regexes/* number */.ai;
     inst._zod.parse = (payload, _ctx) => {
         if (def.coerce)
             try {
@@ -20079,12 +20112,12 @@ const $ZodNumber = /*@__PURE__*/ core_core/* $constructor */.xI("$ZodNumber", (i
     };
 });
 const $ZodNumberFormat = /*@__PURE__*/ core_core/* $constructor */.xI("$ZodNumberFormat", (inst, def) => {
-    $ZodCheckNumberFormat.init(inst, def);
+    core_checks/* $ZodCheckNumberFormat */.KH.init(inst, def);
     $ZodNumber.init(inst, def); // no format checks
 });
 const $ZodBoolean = /*@__PURE__*/ core_core/* $constructor */.xI("$ZodBoolean", (inst, def) => {
     $ZodType.init(inst, def);
-    inst._zod.pattern = regexes_boolean;
+    inst._zod.pattern = core_regexes/* boolean */.zM;
     inst._zod.parse = (payload, _ctx) => {
         if (def.coerce)
             try {
@@ -20105,7 +20138,7 @@ const $ZodBoolean = /*@__PURE__*/ core_core/* $constructor */.xI("$ZodBoolean", 
 });
 const $ZodBigInt = /*@__PURE__*/ core_core/* $constructor */.xI("$ZodBigInt", (inst, def) => {
     $ZodType.init(inst, def);
-    inst._zod.pattern = bigint;
+    inst._zod.pattern = core_regexes/* bigint */.o;
     inst._zod.parse = (payload, _ctx) => {
         if (def.coerce)
             try {
@@ -20161,7 +20194,7 @@ const $ZodUndefined = /*@__PURE__*/ (/* unused pure expression or super */ null 
 })));
 const $ZodNull = /*@__PURE__*/ core_core/* $constructor */.xI("$ZodNull", (inst, def) => {
     $ZodType.init(inst, def);
-    inst._zod.pattern = _null;
+    inst._zod.pattern = core_regexes/* null */.ch;
     inst._zod.values = new Set([null]);
     inst._zod.parse = (payload, _ctx) => {
         const input = payload.value;
@@ -21237,7 +21270,7 @@ const $ZodRecord = /*@__PURE__*/ core_core/* $constructor */.xI("$ZodRecord", (i
                     throw new Error("Async schemas not supported in object keys currently");
                 }
                 // Numeric string fallback: if key is a numeric string and failed, retry with Number(key). This handles z.number(), z.literal([1, 2, 3]), and unions containing numeric literals
-                const checkNumericKey = typeof key === "string" && number.test(key) && keyResult.issues.length;
+                const checkNumericKey = typeof key === "string" && core_regexes/* number */.ai.test(key) && keyResult.issues.length;
                 if (checkNumericKey) {
                     const retryResult = def.keyType._zod.run({ value: Number(key), issues: [] }, ctx);
                     if (retryResult instanceof Promise) {
@@ -21447,16 +21480,16 @@ const $ZodEnum = /*@__PURE__*/ core_core/* $constructor */.xI("$ZodEnum", (inst,
         return payload;
     };
 });
-const $ZodLiteral = /*@__PURE__*/ (/* unused pure expression or super */ null && (core.$constructor("$ZodLiteral", (inst, def) => {
+const $ZodLiteral = /*@__PURE__*/ core_core/* $constructor */.xI("$ZodLiteral", (inst, def) => {
     $ZodType.init(inst, def);
     const values = new Set(def.values);
     inst._zod.values = values;
-    util.defineLazyInternal(inst, "pattern", (zod) => {
+    core_util/* defineLazyInternal */.v5(inst, "pattern", (zod) => {
         const vals = zod.def.values;
         // unmatchable fallback, RE2-safe: an empty alternation would compile to /^()$/, which matches ""
         return new RegExp(vals.length
             ? `^(${vals
-                .map((o) => typeof o === "string" ? util.escapeRegex(o) : o ? util.escapeRegex(o.toString()) : String(o))
+                .map((o) => typeof o === "string" ? core_util/* escapeRegex */.sD(o) : o ? core_util/* escapeRegex */.sD(o.toString()) : String(o))
                 .join("|")})$`
             : "^[^\\s\\S]$");
     });
@@ -21473,7 +21506,7 @@ const $ZodLiteral = /*@__PURE__*/ (/* unused pure expression or super */ null &&
         });
         return payload;
     };
-})));
+});
 const $ZodFile = /*@__PURE__*/ (/* unused pure expression or super */ null && (core.$constructor("$ZodFile", (inst, def) => {
     $ZodType.init(inst, def);
     inst._zod.parse = (payload, _ctx) => {
@@ -22023,7 +22056,7 @@ const $ZodLazy = /*@__PURE__*/ core_core/* $constructor */.xI("$ZodLazy", (inst,
     };
 });
 const $ZodCustom = /*@__PURE__*/ core_core/* $constructor */.xI("$ZodCustom", (inst, def) => {
-    $ZodCheck.init(inst, def);
+    core_checks/* $ZodCheck */.QP.init(inst, def);
     $ZodType.init(inst, def);
     inst._zod.parse = (payload, _) => {
         return payload;
@@ -22054,1164 +22087,10 @@ function handleRefineResult(result, payload, input, inst) {
     }
 }
 
-;// CONCATENATED MODULE: ./node_modules/zod/v4/core/registries.js
-var _a;
-const $output = /*@__PURE__*/ (/* unused pure expression or super */ null && (Symbol("ZodOutput")));
-const $input = /*@__PURE__*/ (/* unused pure expression or super */ null && (Symbol("ZodInput")));
-class $ZodRegistry {
-    constructor() {
-        this._map = new WeakMap();
-        this._idmap = new Map();
-    }
-    add(schema, ..._meta) {
-        const meta = _meta[0];
-        this._map.set(schema, meta);
-        if (meta && typeof meta === "object" && "id" in meta) {
-            this._idmap.set(meta.id, schema);
-        }
-        return this;
-    }
-    clear() {
-        this._map = new WeakMap();
-        this._idmap = new Map();
-        return this;
-    }
-    remove(schema) {
-        const meta = this._map.get(schema);
-        if (meta && typeof meta === "object" && "id" in meta) {
-            this._idmap.delete(meta.id);
-        }
-        this._map.delete(schema);
-        return this;
-    }
-    get(schema) {
-        // return this._map.get(schema) as any;
-        // inherit metadata
-        const p = schema._zod.parent;
-        if (p) {
-            const pm = { ...(this.get(p) ?? {}) };
-            delete pm.id; // do not inherit id
-            const f = { ...pm, ...this._map.get(schema) };
-            return Object.keys(f).length ? f : undefined;
-        }
-        return this._map.get(schema);
-    }
-    has(schema) {
-        return this._map.has(schema);
-    }
-}
-// registries
-function registry() {
-    return new $ZodRegistry();
-}
-(_a = globalThis).__zod_globalRegistry ?? (_a.__zod_globalRegistry = registry());
-const globalRegistry = globalThis.__zod_globalRegistry;
-
-;// CONCATENATED MODULE: ./node_modules/zod/v4/core/api.js
-
-
-
-
-function snapshotChecks(def) {
-    if (def.checks)
-        def.checks = [...def.checks];
-    return def;
-}
-// @__NO_SIDE_EFFECTS__
-function _string(Class, params) {
-    return new Class(snapshotChecks({ type: "string", ...core_util/* normalizeParams */.A2(params) }));
-}
-// @__NO_SIDE_EFFECTS__
-function _coercedString(Class, params) {
-    return new Class(snapshotChecks({ type: "string", coerce: true, ...util.normalizeParams(params) }));
-}
-// @__NO_SIDE_EFFECTS__
-function _email(Class, params) {
-    return new Class({
-        type: "string",
-        format: "email",
-        check: "string_format",
-        abort: false,
-        ...core_util/* normalizeParams */.A2(params),
-    });
-}
-// @__NO_SIDE_EFFECTS__
-function _guid(Class, params) {
-    return new Class({
-        type: "string",
-        format: "guid",
-        check: "string_format",
-        abort: false,
-        ...core_util/* normalizeParams */.A2(params),
-    });
-}
-// @__NO_SIDE_EFFECTS__
-function _uuid(Class, params) {
-    return new Class({
-        type: "string",
-        format: "uuid",
-        check: "string_format",
-        abort: false,
-        ...core_util/* normalizeParams */.A2(params),
-    });
-}
-// @__NO_SIDE_EFFECTS__
-function _uuidv4(Class, params) {
-    return new Class({
-        type: "string",
-        format: "uuid",
-        check: "string_format",
-        abort: false,
-        version: "v4",
-        ...core_util/* normalizeParams */.A2(params),
-    });
-}
-// @__NO_SIDE_EFFECTS__
-function _uuidv6(Class, params) {
-    return new Class({
-        type: "string",
-        format: "uuid",
-        check: "string_format",
-        abort: false,
-        version: "v6",
-        ...core_util/* normalizeParams */.A2(params),
-    });
-}
-// @__NO_SIDE_EFFECTS__
-function _uuidv7(Class, params) {
-    return new Class({
-        type: "string",
-        format: "uuid",
-        check: "string_format",
-        abort: false,
-        version: "v7",
-        ...core_util/* normalizeParams */.A2(params),
-    });
-}
-// @__NO_SIDE_EFFECTS__
-function _url(Class, params) {
-    return new Class({
-        type: "string",
-        format: "url",
-        check: "string_format",
-        abort: false,
-        ...core_util/* normalizeParams */.A2(params),
-    });
-}
-// @__NO_SIDE_EFFECTS__
-function api_emoji(Class, params) {
-    return new Class({
-        type: "string",
-        format: "emoji",
-        check: "string_format",
-        abort: false,
-        ...core_util/* normalizeParams */.A2(params),
-    });
-}
-// @__NO_SIDE_EFFECTS__
-function _nanoid(Class, params) {
-    return new Class({
-        type: "string",
-        format: "nanoid",
-        check: "string_format",
-        abort: false,
-        ...core_util/* normalizeParams */.A2(params),
-    });
-}
-/**
- * @deprecated CUID v1 is deprecated by its authors due to information leakage
- * (timestamps embedded in the id). Use {@link _cuid2} instead.
- * See https://github.com/paralleldrive/cuid.
- */
-// @__NO_SIDE_EFFECTS__
-function _cuid(Class, params) {
-    return new Class({
-        type: "string",
-        format: "cuid",
-        check: "string_format",
-        abort: false,
-        ...core_util/* normalizeParams */.A2(params),
-    });
-}
-// @__NO_SIDE_EFFECTS__
-function _cuid2(Class, params) {
-    return new Class({
-        type: "string",
-        format: "cuid2",
-        check: "string_format",
-        abort: false,
-        ...core_util/* normalizeParams */.A2(params),
-    });
-}
-// @__NO_SIDE_EFFECTS__
-function _ulid(Class, params) {
-    return new Class({
-        type: "string",
-        format: "ulid",
-        check: "string_format",
-        abort: false,
-        ...core_util/* normalizeParams */.A2(params),
-    });
-}
-// @__NO_SIDE_EFFECTS__
-function _xid(Class, params) {
-    return new Class({
-        type: "string",
-        format: "xid",
-        check: "string_format",
-        abort: false,
-        ...core_util/* normalizeParams */.A2(params),
-    });
-}
-// @__NO_SIDE_EFFECTS__
-function _ksuid(Class, params) {
-    return new Class({
-        type: "string",
-        format: "ksuid",
-        check: "string_format",
-        abort: false,
-        ...core_util/* normalizeParams */.A2(params),
-    });
-}
-// @__NO_SIDE_EFFECTS__
-function _ipv4(Class, params) {
-    return new Class({
-        type: "string",
-        format: "ipv4",
-        check: "string_format",
-        abort: false,
-        ...core_util/* normalizeParams */.A2(params),
-    });
-}
-// @__NO_SIDE_EFFECTS__
-function _ipv6(Class, params) {
-    return new Class({
-        type: "string",
-        format: "ipv6",
-        check: "string_format",
-        abort: false,
-        ...core_util/* normalizeParams */.A2(params),
-    });
-}
-// @__NO_SIDE_EFFECTS__
-function _mac(Class, params) {
-    return new Class({
-        type: "string",
-        format: "mac",
-        check: "string_format",
-        abort: false,
-        ...util.normalizeParams(params),
-    });
-}
-// @__NO_SIDE_EFFECTS__
-function _cidrv4(Class, params) {
-    return new Class({
-        type: "string",
-        format: "cidrv4",
-        check: "string_format",
-        abort: false,
-        ...core_util/* normalizeParams */.A2(params),
-    });
-}
-// @__NO_SIDE_EFFECTS__
-function _cidrv6(Class, params) {
-    return new Class({
-        type: "string",
-        format: "cidrv6",
-        check: "string_format",
-        abort: false,
-        ...core_util/* normalizeParams */.A2(params),
-    });
-}
-// @__NO_SIDE_EFFECTS__
-function _base64(Class, params) {
-    return new Class({
-        type: "string",
-        format: "base64",
-        check: "string_format",
-        abort: false,
-        ...core_util/* normalizeParams */.A2(params),
-    });
-}
-// @__NO_SIDE_EFFECTS__
-function _base64url(Class, params) {
-    return new Class({
-        type: "string",
-        format: "base64url",
-        check: "string_format",
-        abort: false,
-        ...core_util/* normalizeParams */.A2(params),
-    });
-}
-// @__NO_SIDE_EFFECTS__
-function _e164(Class, params) {
-    return new Class({
-        type: "string",
-        format: "e164",
-        check: "string_format",
-        abort: false,
-        ...core_util/* normalizeParams */.A2(params),
-    });
-}
-// @__NO_SIDE_EFFECTS__
-function _creditCard(Class, params) {
-    return new Class({
-        type: "string",
-        format: "credit_card",
-        check: "string_format",
-        abort: false,
-        ...util.normalizeParams(params),
-    });
-}
-// @__NO_SIDE_EFFECTS__
-function _iban(Class, params) {
-    return new Class({
-        type: "string",
-        format: "iban",
-        check: "string_format",
-        abort: false,
-        ...util.normalizeParams(params),
-    });
-}
-// @__NO_SIDE_EFFECTS__
-function _jwt(Class, params) {
-    return new Class({
-        type: "string",
-        format: "jwt",
-        check: "string_format",
-        abort: false,
-        ...core_util/* normalizeParams */.A2(params),
-    });
-}
-const TimePrecision = {
-    Any: null,
-    Minute: -1,
-    Second: 0,
-    Millisecond: 3,
-    Microsecond: 6,
-};
-// @__NO_SIDE_EFFECTS__
-function _isoDateTime(Class, params) {
-    return new Class({
-        type: "string",
-        format: "datetime",
-        check: "string_format",
-        offset: false,
-        local: false,
-        precision: null,
-        ...core_util/* normalizeParams */.A2(params),
-    });
-}
-// @__NO_SIDE_EFFECTS__
-function _isoDate(Class, params) {
-    return new Class({
-        type: "string",
-        format: "date",
-        check: "string_format",
-        ...core_util/* normalizeParams */.A2(params),
-    });
-}
-// @__NO_SIDE_EFFECTS__
-function _isoTime(Class, params) {
-    return new Class({
-        type: "string",
-        format: "time",
-        check: "string_format",
-        precision: null,
-        ...core_util/* normalizeParams */.A2(params),
-    });
-}
-// @__NO_SIDE_EFFECTS__
-function _isoDuration(Class, params) {
-    return new Class({
-        type: "string",
-        format: "duration",
-        check: "string_format",
-        ...core_util/* normalizeParams */.A2(params),
-    });
-}
-// @__NO_SIDE_EFFECTS__
-function _number(Class, params) {
-    return new Class(snapshotChecks({ type: "number", checks: [], ...core_util/* normalizeParams */.A2(params) }));
-}
-// @__NO_SIDE_EFFECTS__
-function _coercedNumber(Class, params) {
-    return new Class(snapshotChecks({ type: "number", coerce: true, checks: [], ...util.normalizeParams(params) }));
-}
-// @__NO_SIDE_EFFECTS__
-function _int(Class, params) {
-    return new Class({
-        type: "number",
-        check: "number_format",
-        abort: false,
-        format: "safeint",
-        ...core_util/* normalizeParams */.A2(params),
-    });
-}
-// @__NO_SIDE_EFFECTS__
-function _float32(Class, params) {
-    return new Class({
-        type: "number",
-        check: "number_format",
-        abort: false,
-        format: "float32",
-        ...util.normalizeParams(params),
-    });
-}
-// @__NO_SIDE_EFFECTS__
-function _float64(Class, params) {
-    return new Class({
-        type: "number",
-        check: "number_format",
-        abort: false,
-        format: "float64",
-        ...util.normalizeParams(params),
-    });
-}
-// @__NO_SIDE_EFFECTS__
-function _int32(Class, params) {
-    return new Class({
-        type: "number",
-        check: "number_format",
-        abort: false,
-        format: "int32",
-        ...util.normalizeParams(params),
-    });
-}
-// @__NO_SIDE_EFFECTS__
-function _uint32(Class, params) {
-    return new Class({
-        type: "number",
-        check: "number_format",
-        abort: false,
-        format: "uint32",
-        ...util.normalizeParams(params),
-    });
-}
-// @__NO_SIDE_EFFECTS__
-function _boolean(Class, params) {
-    return new Class({
-        type: "boolean",
-        ...core_util/* normalizeParams */.A2(params),
-    });
-}
-// @__NO_SIDE_EFFECTS__
-function _coercedBoolean(Class, params) {
-    return new Class({
-        type: "boolean",
-        coerce: true,
-        ...util.normalizeParams(params),
-    });
-}
-// @__NO_SIDE_EFFECTS__
-function _bigint(Class, params) {
-    return new Class({
-        type: "bigint",
-        ...util.normalizeParams(params),
-    });
-}
-// @__NO_SIDE_EFFECTS__
-function _coercedBigint(Class, params) {
-    return new Class({
-        type: "bigint",
-        coerce: true,
-        ...util.normalizeParams(params),
-    });
-}
-// @__NO_SIDE_EFFECTS__
-function _int64(Class, params) {
-    return new Class({
-        type: "bigint",
-        check: "bigint_format",
-        abort: false,
-        format: "int64",
-        ...util.normalizeParams(params),
-    });
-}
-// @__NO_SIDE_EFFECTS__
-function _uint64(Class, params) {
-    return new Class({
-        type: "bigint",
-        check: "bigint_format",
-        abort: false,
-        format: "uint64",
-        ...util.normalizeParams(params),
-    });
-}
-// @__NO_SIDE_EFFECTS__
-function _symbol(Class, params) {
-    return new Class({
-        type: "symbol",
-        ...util.normalizeParams(params),
-    });
-}
-// @__NO_SIDE_EFFECTS__
-function api_undefined(Class, params) {
-    return new Class({
-        type: "undefined",
-        ...util.normalizeParams(params),
-    });
-}
-// @__NO_SIDE_EFFECTS__
-function api_null(Class, params) {
-    return new Class({
-        type: "null",
-        ...core_util/* normalizeParams */.A2(params),
-    });
-}
-// @__NO_SIDE_EFFECTS__
-function _any(Class) {
-    return new Class({
-        type: "any",
-    });
-}
-// @__NO_SIDE_EFFECTS__
-function _unknown(Class) {
-    return new Class({
-        type: "unknown",
-    });
-}
-// @__NO_SIDE_EFFECTS__
-function _never(Class, params) {
-    return new Class({
-        type: "never",
-        ...core_util/* normalizeParams */.A2(params),
-    });
-}
-// @__NO_SIDE_EFFECTS__
-function _void(Class, params) {
-    return new Class({
-        type: "void",
-        ...util.normalizeParams(params),
-    });
-}
-// @__NO_SIDE_EFFECTS__
-function _date(Class, params) {
-    return new Class({
-        type: "date",
-        ...util.normalizeParams(params),
-    });
-}
-// @__NO_SIDE_EFFECTS__
-function _coercedDate(Class, params) {
-    return new Class({
-        type: "date",
-        coerce: true,
-        ...util.normalizeParams(params),
-    });
-}
-// @__NO_SIDE_EFFECTS__
-function _nan(Class, params) {
-    return new Class({
-        type: "nan",
-        ...util.normalizeParams(params),
-    });
-}
-// @__NO_SIDE_EFFECTS__
-function _lt(value, params) {
-    return new $ZodCheckLessThan({
-        check: "less_than",
-        ...core_util/* normalizeParams */.A2(params),
-        value,
-        inclusive: false,
-    });
-}
-// @__NO_SIDE_EFFECTS__
-function _lte(value, params) {
-    return new $ZodCheckLessThan({
-        check: "less_than",
-        ...core_util/* normalizeParams */.A2(params),
-        value,
-        inclusive: true,
-    });
-}
-
-// @__NO_SIDE_EFFECTS__
-function _gt(value, params) {
-    return new $ZodCheckGreaterThan({
-        check: "greater_than",
-        ...core_util/* normalizeParams */.A2(params),
-        value,
-        inclusive: false,
-    });
-}
-// @__NO_SIDE_EFFECTS__
-function _gte(value, params) {
-    return new $ZodCheckGreaterThan({
-        check: "greater_than",
-        ...core_util/* normalizeParams */.A2(params),
-        value,
-        inclusive: true,
-    });
-}
-
-// @__NO_SIDE_EFFECTS__
-function _positive(params) {
-    return _gt(0, params);
-}
-// negative
-// @__NO_SIDE_EFFECTS__
-function _negative(params) {
-    return _lt(0, params);
-}
-// nonpositive
-// @__NO_SIDE_EFFECTS__
-function _nonpositive(params) {
-    return _lte(0, params);
-}
-// nonnegative
-// @__NO_SIDE_EFFECTS__
-function _nonnegative(params) {
-    return _gte(0, params);
-}
-// @__NO_SIDE_EFFECTS__
-function _multipleOf(value, params) {
-    return new $ZodCheckMultipleOf({
-        check: "multiple_of",
-        ...core_util/* normalizeParams */.A2(params),
-        value,
-    });
-}
-// @__NO_SIDE_EFFECTS__
-function _maxSize(maximum, params) {
-    return new checks.$ZodCheckMaxSize({
-        check: "max_size",
-        ...util.normalizeParams(params),
-        maximum,
-    });
-}
-// @__NO_SIDE_EFFECTS__
-function _minSize(minimum, params) {
-    return new checks.$ZodCheckMinSize({
-        check: "min_size",
-        ...util.normalizeParams(params),
-        minimum,
-    });
-}
-// @__NO_SIDE_EFFECTS__
-function _size(size, params) {
-    return new checks.$ZodCheckSizeEquals({
-        check: "size_equals",
-        ...util.normalizeParams(params),
-        size,
-    });
-}
-// @__NO_SIDE_EFFECTS__
-function _maxLength(maximum, params) {
-    const ch = new $ZodCheckMaxLength({
-        check: "max_length",
-        ...core_util/* normalizeParams */.A2(params),
-        maximum,
-    });
-    return ch;
-}
-// @__NO_SIDE_EFFECTS__
-function _minLength(minimum, params) {
-    return new $ZodCheckMinLength({
-        check: "min_length",
-        ...core_util/* normalizeParams */.A2(params),
-        minimum,
-    });
-}
-// @__NO_SIDE_EFFECTS__
-function _length(length, params) {
-    return new $ZodCheckLengthEquals({
-        check: "length_equals",
-        ...core_util/* normalizeParams */.A2(params),
-        length,
-    });
-}
-// @__NO_SIDE_EFFECTS__
-function _regex(pattern, params) {
-    return new $ZodCheckRegex({
-        check: "string_format",
-        format: "regex",
-        ...core_util/* normalizeParams */.A2(params),
-        pattern,
-    });
-}
-// @__NO_SIDE_EFFECTS__
-function _lowercase(params) {
-    return new $ZodCheckLowerCase({
-        check: "string_format",
-        format: "lowercase",
-        ...core_util/* normalizeParams */.A2(params),
-    });
-}
-// @__NO_SIDE_EFFECTS__
-function _uppercase(params) {
-    return new $ZodCheckUpperCase({
-        check: "string_format",
-        format: "uppercase",
-        ...core_util/* normalizeParams */.A2(params),
-    });
-}
-// @__NO_SIDE_EFFECTS__
-function _includes(includes, params) {
-    return new $ZodCheckIncludes({
-        check: "string_format",
-        format: "includes",
-        ...core_util/* normalizeParams */.A2(params),
-        includes,
-    });
-}
-// @__NO_SIDE_EFFECTS__
-function _startsWith(prefix, params) {
-    return new $ZodCheckStartsWith({
-        check: "string_format",
-        format: "starts_with",
-        ...core_util/* normalizeParams */.A2(params),
-        prefix,
-    });
-}
-// @__NO_SIDE_EFFECTS__
-function _endsWith(suffix, params) {
-    return new $ZodCheckEndsWith({
-        check: "string_format",
-        format: "ends_with",
-        ...core_util/* normalizeParams */.A2(params),
-        suffix,
-    });
-}
-// @__NO_SIDE_EFFECTS__
-function _property(property, schema, params) {
-    return new checks.$ZodCheckProperty({
-        check: "property",
-        property,
-        schema,
-        ...util.normalizeParams(params),
-    });
-}
-// @__NO_SIDE_EFFECTS__
-function _properties(shape, params) {
-    return new $ZodCheckProperties({
-        check: "properties",
-        shape,
-        ...core_util/* normalizeParams */.A2(params),
-    });
-}
-// @__NO_SIDE_EFFECTS__
-function _mime(types, params) {
-    return new checks.$ZodCheckMimeType({
-        check: "mime_type",
-        mime: types,
-        ...util.normalizeParams(params),
-    });
-}
-// @__NO_SIDE_EFFECTS__
-function _overwrite(tx) {
-    return new $ZodCheckOverwrite({
-        check: "overwrite",
-        tx,
-    });
-}
-// normalize
-// @__NO_SIDE_EFFECTS__
-function _normalize(form) {
-    return _overwrite((input) => input.normalize(form));
-}
-// trim
-// @__NO_SIDE_EFFECTS__
-function _trim() {
-    return _overwrite((input) => input.trim());
-}
-// toLowerCase
-// @__NO_SIDE_EFFECTS__
-function _toLowerCase() {
-    return _overwrite((input) => input.toLowerCase());
-}
-// toUpperCase
-// @__NO_SIDE_EFFECTS__
-function _toUpperCase() {
-    return _overwrite((input) => input.toUpperCase());
-}
-// slugify
-// @__NO_SIDE_EFFECTS__
-function _slugify() {
-    return _overwrite((input) => core_util/* slugify */.Yv(input));
-}
-// @__NO_SIDE_EFFECTS__
-function _array(Class, element, params) {
-    return new Class({
-        type: "array",
-        element,
-        // get element() {
-        //   return element;
-        // },
-        ...core_util/* normalizeParams */.A2(params),
-    });
-}
-// @__NO_SIDE_EFFECTS__
-function _union(Class, options, params) {
-    return new Class({
-        type: "union",
-        options,
-        ...util.normalizeParams(params),
-    });
-}
-function _xor(Class, options, params) {
-    return new Class({
-        type: "union",
-        options,
-        inclusive: false,
-        ...util.normalizeParams(params),
-    });
-}
-// @__NO_SIDE_EFFECTS__
-function _discriminatedUnion(Class, discriminator, options, params) {
-    return new Class({
-        type: "union",
-        options: options,
-        discriminator,
-        ...util.normalizeParams(params),
-    });
-}
-// @__NO_SIDE_EFFECTS__
-function _intersection(Class, left, right) {
-    return new Class({
-        type: "intersection",
-        left,
-        right,
-    });
-}
-// export function _tuple(
-//   Class: util.SchemaClass<schemas.$ZodTuple>,
-//   items: [],
-//   params?: string | $ZodTupleParams
-// ): schemas.$ZodTuple<[], null>;
-// @__NO_SIDE_EFFECTS__
-function _tuple(Class, items, _paramsOrRest, _params) {
-    const hasRest = _paramsOrRest instanceof schemas.$ZodType;
-    const params = hasRest ? _params : _paramsOrRest;
-    const rest = hasRest ? _paramsOrRest : null;
-    return new Class({
-        type: "tuple",
-        items,
-        rest,
-        ...util.normalizeParams(params),
-    });
-}
-// @__NO_SIDE_EFFECTS__
-function _record(Class, keyType, valueType, params) {
-    return new Class({
-        type: "record",
-        keyType,
-        valueType,
-        ...util.normalizeParams(params),
-    });
-}
-// @__NO_SIDE_EFFECTS__
-function _map(Class, keyType, valueType, params) {
-    return new Class({
-        type: "map",
-        keyType,
-        valueType,
-        ...util.normalizeParams(params),
-    });
-}
-// @__NO_SIDE_EFFECTS__
-function _set(Class, valueType, params) {
-    return new Class({
-        type: "set",
-        valueType,
-        ...util.normalizeParams(params),
-    });
-}
-// @__NO_SIDE_EFFECTS__
-function _enum(Class, values, params) {
-    const entries = Array.isArray(values) ? Object.fromEntries(values.map((v) => [v, v])) : values;
-    // if (Array.isArray(values)) {
-    //   for (const value of values) {
-    //     entries[value] = value;
-    //   }
-    // } else {
-    //   Object.assign(entries, values);
-    // }
-    // const entries: util.EnumLike = {};
-    // for (const val of values) {
-    //   entries[val] = val;
-    // }
-    return new Class({
-        type: "enum",
-        entries,
-        ...util.normalizeParams(params),
-    });
-}
-// @__NO_SIDE_EFFECTS__
-/** @deprecated This API has been merged into `z.enum()`. Use `z.enum()` instead.
- *
- * ```ts
- * enum Colors { red, green, blue }
- * z.enum(Colors);
- * ```
- */
-function _nativeEnum(Class, entries, params) {
-    return new Class({
-        type: "enum",
-        entries,
-        ...util.normalizeParams(params),
-    });
-}
-// @__NO_SIDE_EFFECTS__
-function _literal(Class, value, params) {
-    return new Class({
-        type: "literal",
-        values: Array.isArray(value) ? value : [value],
-        ...util.normalizeParams(params),
-    });
-}
-// @__NO_SIDE_EFFECTS__
-function _file(Class, params) {
-    return new Class({
-        type: "file",
-        ...util.normalizeParams(params),
-    });
-}
-// @__NO_SIDE_EFFECTS__
-function _transform(Class, fn) {
-    return new Class({
-        type: "transform",
-        transform: fn,
-    });
-}
-// @__NO_SIDE_EFFECTS__
-function _optional(Class, innerType) {
-    return new Class({
-        type: "optional",
-        innerType,
-    });
-}
-// @__NO_SIDE_EFFECTS__
-function _nullable(Class, innerType) {
-    return new Class({
-        type: "nullable",
-        innerType,
-    });
-}
-// @__NO_SIDE_EFFECTS__
-function _default(Class, innerType, defaultValue) {
-    return new Class({
-        type: "default",
-        innerType,
-        get defaultValue() {
-            return typeof defaultValue === "function" ? defaultValue() : util.shallowClone(defaultValue);
-        },
-    });
-}
-// @__NO_SIDE_EFFECTS__
-function _nonoptional(Class, innerType, params) {
-    return new Class({
-        type: "nonoptional",
-        innerType,
-        ...util.normalizeParams(params),
-    });
-}
-// @__NO_SIDE_EFFECTS__
-function _success(Class, innerType) {
-    return new Class({
-        type: "success",
-        innerType,
-    });
-}
-// @__NO_SIDE_EFFECTS__
-function _catch(Class, innerType, catchValue) {
-    return new Class({
-        type: "catch",
-        innerType,
-        catchValue: (typeof catchValue === "function" ? catchValue : util.constantCatch(catchValue)),
-    });
-}
-// @__NO_SIDE_EFFECTS__
-function _pipe(Class, in_, out) {
-    return new Class({
-        type: "pipe",
-        in: in_,
-        out,
-    });
-}
-// @__NO_SIDE_EFFECTS__
-function _readonly(Class, innerType) {
-    return new Class({
-        type: "readonly",
-        innerType,
-    });
-}
-// @__NO_SIDE_EFFECTS__
-function _templateLiteral(Class, parts, params) {
-    return new Class({
-        type: "template_literal",
-        parts,
-        ...util.normalizeParams(params),
-    });
-}
-// @__NO_SIDE_EFFECTS__
-function _lazy(Class, getter) {
-    return new Class({
-        type: "lazy",
-        getter,
-    });
-}
-// @__NO_SIDE_EFFECTS__
-function _promise(Class, innerType) {
-    return new Class({
-        type: "promise",
-        innerType,
-    });
-}
-// @__NO_SIDE_EFFECTS__
-function _custom(Class, fn, _params) {
-    const norm = util.normalizeParams(_params);
-    norm.abort ?? (norm.abort = true); // default to abort:false
-    const schema = new Class({
-        type: "custom",
-        check: "custom",
-        fn: fn,
-        ...norm,
-    });
-    return schema;
-}
-// same as _custom but defaults to abort:false
-// @__NO_SIDE_EFFECTS__
-function _refine(Class, fn, _params) {
-    const schema = new Class({
-        type: "custom",
-        check: "custom",
-        fn: fn,
-        ...core_util/* normalizeParams */.A2(_params),
-    });
-    return schema;
-}
-// @__NO_SIDE_EFFECTS__
-function _superRefine(fn, params) {
-    const ch = _check((payload) => {
-        payload.addIssue = (issue) => {
-            if (typeof issue === "string") {
-                payload.issues.push(core_util/* issue */.sn(issue, payload.value, ch._zod.def));
-            }
-            else {
-                // for Zod 3 backwards compatibility
-                const _issue = issue;
-                if (_issue.fatal)
-                    _issue.continue = false;
-                _issue.code ?? (_issue.code = "custom");
-                if (!("input" in _issue))
-                    _issue.input = payload.value;
-                _issue.inst ?? (_issue.inst = ch);
-                _issue.continue ?? (_issue.continue = !ch._zod.def.abort); // abort is always undefined, so this is always true...
-                payload.issues.push(core_util/* issue */.sn(_issue));
-            }
-        };
-        return fn(payload.value, payload);
-    }, params);
-    return ch;
-}
-// @__NO_SIDE_EFFECTS__
-function _check(fn, params) {
-    const ch = new $ZodCheck({
-        check: "custom",
-        ...core_util/* normalizeParams */.A2(params),
-    });
-    ch._zod.check = fn;
-    return ch;
-}
-// @__NO_SIDE_EFFECTS__
-function describe(description) {
-    const ch = new $ZodCheck({ check: "describe" });
-    ch._zod.onattach = [
-        (inst) => {
-            const existing = globalRegistry.get(inst) ?? {};
-            globalRegistry.add(inst, { ...existing, description });
-        },
-    ];
-    ch._zod.check = () => { }; // no-op check
-    return ch;
-}
-// @__NO_SIDE_EFFECTS__
-function meta(metadata) {
-    const ch = new $ZodCheck({ check: "meta" });
-    ch._zod.onattach = [
-        (inst) => {
-            const existing = globalRegistry.get(inst) ?? {};
-            globalRegistry.add(inst, { ...existing, ...metadata });
-        },
-    ];
-    ch._zod.check = () => { }; // no-op check
-    return ch;
-}
-// @__NO_SIDE_EFFECTS__
-function _stringbool(Classes, _params) {
-    const params = util.normalizeParams(_params);
-    let truthyArray = params.truthy ?? ["true", "1", "yes", "on", "y", "enabled"];
-    let falsyArray = params.falsy ?? ["false", "0", "no", "off", "n", "disabled"];
-    if (params.case !== "sensitive") {
-        truthyArray = truthyArray.map((v) => (typeof v === "string" ? v.toLowerCase() : v));
-        falsyArray = falsyArray.map((v) => (typeof v === "string" ? v.toLowerCase() : v));
-    }
-    const truthySet = new Set(truthyArray);
-    const falsySet = new Set(falsyArray);
-    const _Codec = Classes.Codec ?? schemas.$ZodCodec;
-    const _Boolean = Classes.Boolean ?? schemas.$ZodBoolean;
-    const _String = Classes.String ?? schemas.$ZodString;
-    const stringSchema = new _String({ type: "string", error: params.error });
-    const booleanSchema = new _Boolean({ type: "boolean", error: params.error });
-    const codec = new _Codec({
-        type: "pipe",
-        in: stringSchema,
-        out: booleanSchema,
-        transform: ((input, payload) => {
-            let data = input;
-            if (params.case !== "sensitive")
-                data = data.toLowerCase();
-            if (truthySet.has(data)) {
-                return true;
-            }
-            else if (falsySet.has(data)) {
-                return false;
-            }
-            else {
-                payload.issues.push({
-                    code: "invalid_value",
-                    expected: "stringbool",
-                    values: [...truthySet, ...falsySet],
-                    input: payload.value,
-                    inst: codec,
-                    continue: false,
-                });
-                return {};
-            }
-        }),
-        reverseTransform: ((input, _payload) => {
-            if (input === true) {
-                return truthyArray[0] || "true";
-            }
-            else {
-                return falsyArray[0] || "false";
-            }
-        }),
-        error: params.error,
-    });
-    codec._zod.bag.truthy = truthyArray;
-    codec._zod.bag.falsy = falsyArray;
-    codec._zod.bag.case = params.case ?? "insensitive";
-    return codec;
-}
-// @__NO_SIDE_EFFECTS__
-function _stringFormat(Class, format, fnOrRegex, _params = {}) {
-    const params = util.normalizeParams(_params);
-    const def = {
-        check: "string_format",
-        type: "string",
-        format,
-        fn: typeof fnOrRegex === "function" ? fnOrRegex : (val) => fnOrRegex.test(val),
-        ...params,
-    };
-    if (fnOrRegex instanceof RegExp) {
-        def.pattern = fnOrRegex;
-    }
-    const inst = new Class(def);
-    return inst;
-}
-
+// EXTERNAL MODULE: ./node_modules/zod/v4/core/registries.js
+var registries = __nccwpck_require__(9396);
+// EXTERNAL MODULE: ./node_modules/zod/v4/core/api.js
+var api = __nccwpck_require__(3759);
 ;// CONCATENATED MODULE: ./node_modules/zod/v4/core/to-json-schema.js
 
 
@@ -23242,7 +22121,7 @@ function to_json_schema_initializeContext(params) {
         target = "draft-07";
     return {
         processors: params.processors ?? {},
-        metadataRegistry: params?.metadata ?? globalRegistry,
+        metadataRegistry: params?.metadata ?? registries/* globalRegistry */.fd,
         target,
         unrepresentable: params?.unrepresentable ?? "throw",
         override: params?.override ?? (() => { }),
@@ -23973,8 +22852,8 @@ const formatMap = {
 // ==================== SIMPLE TYPE PROCESSORS ====================
 // the runtime patterns are lax so parse paths never overflow the regex stack; the emitted schema swaps in the exact block forms, which zod itself never executes
 const exactPatterns = new Map([
-    [base64Charset, base64],
-    [base64urlCharset, base64url],
+    [base64Charset, core_regexes/* base64 */.K3],
+    [base64urlCharset, core_regexes/* base64url */.r0],
 ]);
 const exactPattern = (p) => exactPatterns.get(p) ?? p;
 const stringProcessor = (schema, ctx, _json, _params) => {
@@ -24443,7 +23322,7 @@ function stringifyKeyNames(bySchema, json, visited) {
         return rest;
     rest.type = "string";
     if (!values)
-        rest.pattern = (types.includes("number") ? number : integer).source;
+        rest.pattern = (types.includes("number") ? core_regexes/* number */.ai : core_regexes/* integer */.nd).source;
     return rest;
 }
 /** Every record of one conversion, so the carriers are found in a single pass rather than once per record. */
@@ -25415,7 +24294,7 @@ const ZodType = /*@__PURE__*/ core_core/* $constructor */.xI("ZodType", (inst, d
         return this.check(superRefine(refinement, params));
     },
     overwrite(fn) {
-        return this.check(_overwrite(fn));
+        return this.check(api/* _overwrite */.bS(fn));
     },
     optional() {
         return optional(this);
@@ -25445,13 +24324,13 @@ const ZodType = /*@__PURE__*/ core_core/* $constructor */.xI("ZodType", (inst, d
         return pipe(this, transform(tx));
     },
     default(d) {
-        return schemas_default(this, d);
+        return _default(this, d);
     },
     prefault(d) {
         return prefault(this, d);
     },
     catch(params) {
-        return schemas_catch(this, params);
+        return _catch(this, params);
     },
     pipe(target) {
         return pipe(this, target);
@@ -25461,15 +24340,15 @@ const ZodType = /*@__PURE__*/ core_core/* $constructor */.xI("ZodType", (inst, d
     },
     describe(description) {
         const cl = this.clone();
-        globalRegistry.add(cl, { description });
+        registries/* globalRegistry */.fd.add(cl, { description });
         return cl;
     },
     meta(...args) {
         // overloaded: meta() returns the registered metadata, meta(data) returns a clone with `data` registered. The mapped type picks up the second overload, so we accept variadic any-args and return `any` to satisfy both at runtime.
         if (args.length === 0)
-            return globalRegistry.get(this);
+            return registries/* globalRegistry */.fd.get(this);
         const cl = this.clone();
-        globalRegistry.add(cl, args[0]);
+        registries/* globalRegistry */.fd.add(cl, args[0]);
         return cl;
     },
     isOptional() {
@@ -25548,7 +24427,7 @@ const ZodType = /*@__PURE__*/ core_core/* $constructor */.xI("ZodType", (inst, d
     },
     // Reads through to the registry on every access, so it must not cache.
     get description() {
-        return globalRegistry.get(this)?.description;
+        return registries/* globalRegistry */.fd.get(this)?.description;
     },
     // No setter: `schema._def = x` throws, as it did when `_def` was a non-writable own property.
     get _def() {
@@ -25567,49 +24446,49 @@ const _ZodString = /*@__PURE__*/ core_core/* $constructor */.xI("_ZodString", (i
     maxLength: (inst) => aggregateChecks(inst).maximum ?? null,
 }, {
     regex(...args) {
-        return this.check(_regex(...args));
+        return this.check(api/* _regex */.Fk(...args));
     },
     includes(...args) {
-        return this.check(_includes(...args));
+        return this.check(api/* _includes */.dR(...args));
     },
     startsWith(...args) {
-        return this.check(_startsWith(...args));
+        return this.check(api/* _startsWith */.$S(...args));
     },
     endsWith(...args) {
-        return this.check(_endsWith(...args));
+        return this.check(api/* _endsWith */.ER(...args));
     },
     min(...args) {
-        return this.check(_minLength(...args));
+        return this.check(api/* _minLength */.m9(...args));
     },
     max(...args) {
-        return this.check(_maxLength(...args));
+        return this.check(api/* _maxLength */.Eb(...args));
     },
     length(...args) {
-        return this.check(_length(...args));
+        return this.check(api/* _length */.YA(...args));
     },
     nonempty(...args) {
-        return this.check(_minLength(1, ...args));
+        return this.check(api/* _minLength */.m9(1, ...args));
     },
     lowercase(params) {
-        return this.check(_lowercase(params));
+        return this.check(api/* _lowercase */.hH(params));
     },
     uppercase(params) {
-        return this.check(_uppercase(params));
+        return this.check(api/* _uppercase */.qF(params));
     },
     trim() {
-        return this.check(_trim());
+        return this.check(api/* _trim */.WN());
     },
     normalize(...args) {
-        return this.check(_normalize(...args));
+        return this.check(api/* _normalize */.lo(...args));
     },
     toLowerCase() {
-        return this.check(_toLowerCase());
+        return this.check(api/* _toLowerCase */.Il());
     },
     toUpperCase() {
-        return this.check(_toUpperCase());
+        return this.check(api/* _toUpperCase */.xY());
     },
     slugify() {
-        return this.check(_slugify());
+        return this.check(api/* _slugify */.TL());
     },
 }));
 const ZodString = /*@__PURE__*/ core_core/* $constructor */.xI("ZodString", (inst, def) => {
@@ -25617,86 +24496,86 @@ const ZodString = /*@__PURE__*/ core_core/* $constructor */.xI("ZodString", (ins
     _ZodString.init(inst, def);
 }, {
     email(params) {
-        return this.check(_email(ZodEmail, params));
+        return this.check(api/* _email */.Mu(ZodEmail, params));
     },
     url(params) {
-        return this.check(_url(ZodURL, params));
+        return this.check(api/* _url */.Fn(ZodURL, params));
     },
     jwt(params) {
-        return this.check(_jwt(ZodJWT, params));
+        return this.check(api/* _jwt */.rk(ZodJWT, params));
     },
     emoji(params) {
-        return this.check(api_emoji(ZodEmoji, params));
+        return this.check(api/* _emoji */.aC(ZodEmoji, params));
     },
     guid(params) {
-        return this.check(_guid(ZodGUID, params));
+        return this.check(api/* _guid */.tB(ZodGUID, params));
     },
     uuid(params) {
-        return this.check(_uuid(ZodUUID, params));
+        return this.check(api/* _uuid */.Be(ZodUUID, params));
     },
     uuidv4(params) {
-        return this.check(_uuidv4(ZodUUID, params));
+        return this.check(api/* _uuidv4 */.nA(ZodUUID, params));
     },
     uuidv6(params) {
-        return this.check(_uuidv6(ZodUUID, params));
+        return this.check(api/* _uuidv6 */.pY(ZodUUID, params));
     },
     uuidv7(params) {
-        return this.check(_uuidv7(ZodUUID, params));
+        return this.check(api/* _uuidv7 */.wA(ZodUUID, params));
     },
     nanoid(params) {
-        return this.check(_nanoid(ZodNanoID, params));
+        return this.check(api/* _nanoid */.Dl(ZodNanoID, params));
     },
     cuid(params) {
-        return this.check(_cuid(ZodCUID, params));
+        return this.check(api/* _cuid */.fs(ZodCUID, params));
     },
     cuid2(params) {
-        return this.check(_cuid2(ZodCUID2, params));
+        return this.check(api/* _cuid2 */.Bj(ZodCUID2, params));
     },
     ulid(params) {
-        return this.check(_ulid(ZodULID, params));
+        return this.check(api/* _ulid */.Ct(ZodULID, params));
     },
     base64(params) {
-        return this.check(_base64(ZodBase64, params));
+        return this.check(api/* _base64 */.rt(ZodBase64, params));
     },
     base64url(params) {
-        return this.check(_base64url(ZodBase64URL, params));
+        return this.check(api/* _base64url */.cU(ZodBase64URL, params));
     },
     xid(params) {
-        return this.check(_xid(ZodXID, params));
+        return this.check(api/* _xid */.Pw(ZodXID, params));
     },
     ksuid(params) {
-        return this.check(_ksuid(ZodKSUID, params));
+        return this.check(api/* _ksuid */._z(ZodKSUID, params));
     },
     ipv4(params) {
-        return this.check(_ipv4(ZodIPv4, params));
+        return this.check(api/* _ipv4 */.Ny(ZodIPv4, params));
     },
     ipv6(params) {
-        return this.check(_ipv6(ZodIPv6, params));
+        return this.check(api/* _ipv6 */.$O(ZodIPv6, params));
     },
     cidrv4(params) {
-        return this.check(_cidrv4(ZodCIDRv4, params));
+        return this.check(api/* _cidrv4 */.Uy(ZodCIDRv4, params));
     },
     cidrv6(params) {
-        return this.check(_cidrv6(ZodCIDRv6, params));
+        return this.check(api/* _cidrv6 */.gP(ZodCIDRv6, params));
     },
     e164(params) {
-        return this.check(_e164(ZodE164, params));
+        return this.check(api/* _e164 */.KB(ZodE164, params));
     },
     datetime(params) {
-        return this.check(_isoDateTime(ZodISODateTime, params));
+        return this.check(api/* _isoDateTime */.G1(ZodISODateTime, params));
     },
     date(params) {
-        return this.check(_isoDate(ZodISODate, params));
+        return this.check(api/* _isoDate */.db(ZodISODate, params));
     },
     time(params) {
-        return this.check(_isoTime(ZodISOTime, params));
+        return this.check(api/* _isoTime */.Kn(ZodISOTime, params));
     },
     duration(params) {
-        return this.check(_isoDuration(ZodISODuration, params));
+        return this.check(api/* _isoDuration */.f2(ZodISODuration, params));
     },
 });
-function schemas_string(params) {
-    return _string(ZodString, params);
+function string(params) {
+    return api/* _string */.Rl(ZodString, params);
 }
 const ZodStringFormat = /*@__PURE__*/ core_core/* $constructor */.xI("ZodStringFormat", (inst, def) => {
     $ZodStringFormat.init(inst, def);
@@ -25723,7 +24602,7 @@ const ZodEmail = /*@__PURE__*/ core_core/* $constructor */.xI("ZodEmail", (inst,
     $ZodEmail.init(inst, def);
     ZodStringFormat.init(inst, def);
 });
-function schemas_email(params) {
+function email(params) {
     return core._email(ZodEmail, params);
 }
 const ZodGUID = /*@__PURE__*/ core_core/* $constructor */.xI("ZodGUID", (inst, def) => {
@@ -25731,7 +24610,7 @@ const ZodGUID = /*@__PURE__*/ core_core/* $constructor */.xI("ZodGUID", (inst, d
     $ZodGUID.init(inst, def);
     ZodStringFormat.init(inst, def);
 });
-function schemas_guid(params) {
+function guid(params) {
     return core._guid(ZodGUID, params);
 }
 const ZodUUID = /*@__PURE__*/ core_core/* $constructor */.xI("ZodUUID", (inst, def) => {
@@ -25739,7 +24618,7 @@ const ZodUUID = /*@__PURE__*/ core_core/* $constructor */.xI("ZodUUID", (inst, d
     $ZodUUID.init(inst, def);
     ZodStringFormat.init(inst, def);
 });
-function schemas_uuid(params) {
+function uuid(params) {
     return core._uuid(ZodUUID, params);
 }
 function uuidv4(params) {
@@ -25773,7 +24652,7 @@ const ZodEmoji = /*@__PURE__*/ core_core/* $constructor */.xI("ZodEmoji", (inst,
     $ZodEmoji.init(inst, def);
     ZodStringFormat.init(inst, def);
 });
-function schemas_emoji(params) {
+function emoji(params) {
     return core._emoji(ZodEmoji, params);
 }
 const ZodNanoID = /*@__PURE__*/ core_core/* $constructor */.xI("ZodNanoID", (inst, def) => {
@@ -25781,7 +24660,7 @@ const ZodNanoID = /*@__PURE__*/ core_core/* $constructor */.xI("ZodNanoID", (ins
     $ZodNanoID.init(inst, def);
     ZodStringFormat.init(inst, def);
 });
-function schemas_nanoid(params) {
+function nanoid(params) {
     return core._nanoid(ZodNanoID, params);
 }
 /**
@@ -25801,7 +24680,7 @@ const ZodCUID = /*@__PURE__*/ core_core/* $constructor */.xI("ZodCUID", (inst, d
  * (timestamps embedded in the id). Use {@link cuid2 | `z.cuid2()`} instead.
  * See https://github.com/paralleldrive/cuid.
  */
-function schemas_cuid(params) {
+function cuid(params) {
     return core._cuid(ZodCUID, params);
 }
 const ZodCUID2 = /*@__PURE__*/ core_core/* $constructor */.xI("ZodCUID2", (inst, def) => {
@@ -25809,7 +24688,7 @@ const ZodCUID2 = /*@__PURE__*/ core_core/* $constructor */.xI("ZodCUID2", (inst,
     $ZodCUID2.init(inst, def);
     ZodStringFormat.init(inst, def);
 });
-function schemas_cuid2(params) {
+function cuid2(params) {
     return core._cuid2(ZodCUID2, params);
 }
 const ZodULID = /*@__PURE__*/ core_core/* $constructor */.xI("ZodULID", (inst, def) => {
@@ -25817,7 +24696,7 @@ const ZodULID = /*@__PURE__*/ core_core/* $constructor */.xI("ZodULID", (inst, d
     $ZodULID.init(inst, def);
     ZodStringFormat.init(inst, def);
 });
-function schemas_ulid(params) {
+function ulid(params) {
     return core._ulid(ZodULID, params);
 }
 const ZodXID = /*@__PURE__*/ core_core/* $constructor */.xI("ZodXID", (inst, def) => {
@@ -25825,7 +24704,7 @@ const ZodXID = /*@__PURE__*/ core_core/* $constructor */.xI("ZodXID", (inst, def
     $ZodXID.init(inst, def);
     ZodStringFormat.init(inst, def);
 });
-function schemas_xid(params) {
+function xid(params) {
     return core._xid(ZodXID, params);
 }
 const ZodKSUID = /*@__PURE__*/ core_core/* $constructor */.xI("ZodKSUID", (inst, def) => {
@@ -25833,7 +24712,7 @@ const ZodKSUID = /*@__PURE__*/ core_core/* $constructor */.xI("ZodKSUID", (inst,
     $ZodKSUID.init(inst, def);
     ZodStringFormat.init(inst, def);
 });
-function schemas_ksuid(params) {
+function ksuid(params) {
     return core._ksuid(ZodKSUID, params);
 }
 const ZodIPv4 = /*@__PURE__*/ core_core/* $constructor */.xI("ZodIPv4", (inst, def) => {
@@ -25841,7 +24720,7 @@ const ZodIPv4 = /*@__PURE__*/ core_core/* $constructor */.xI("ZodIPv4", (inst, d
     $ZodIPv4.init(inst, def);
     ZodStringFormat.init(inst, def);
 });
-function schemas_ipv4(params) {
+function ipv4(params) {
     return core._ipv4(ZodIPv4, params);
 }
 const ZodMAC = /*@__PURE__*/ (/* unused pure expression or super */ null && (core.$constructor("ZodMAC", (inst, def) => {
@@ -25849,7 +24728,7 @@ const ZodMAC = /*@__PURE__*/ (/* unused pure expression or super */ null && (cor
     core.$ZodMAC.init(inst, def);
     ZodStringFormat.init(inst, def);
 })));
-function schemas_mac(params) {
+function mac(params) {
     return core._mac(ZodMAC, params);
 }
 const ZodIPv6 = /*@__PURE__*/ core_core/* $constructor */.xI("ZodIPv6", (inst, def) => {
@@ -25857,21 +24736,21 @@ const ZodIPv6 = /*@__PURE__*/ core_core/* $constructor */.xI("ZodIPv6", (inst, d
     $ZodIPv6.init(inst, def);
     ZodStringFormat.init(inst, def);
 });
-function schemas_ipv6(params) {
+function ipv6(params) {
     return core._ipv6(ZodIPv6, params);
 }
 const ZodCIDRv4 = /*@__PURE__*/ core_core/* $constructor */.xI("ZodCIDRv4", (inst, def) => {
     $ZodCIDRv4.init(inst, def);
     ZodStringFormat.init(inst, def);
 });
-function schemas_cidrv4(params) {
+function cidrv4(params) {
     return core._cidrv4(ZodCIDRv4, params);
 }
 const ZodCIDRv6 = /*@__PURE__*/ core_core/* $constructor */.xI("ZodCIDRv6", (inst, def) => {
     $ZodCIDRv6.init(inst, def);
     ZodStringFormat.init(inst, def);
 });
-function schemas_cidrv6(params) {
+function cidrv6(params) {
     return core._cidrv6(ZodCIDRv6, params);
 }
 const ZodBase64 = /*@__PURE__*/ core_core/* $constructor */.xI("ZodBase64", (inst, def) => {
@@ -25879,7 +24758,7 @@ const ZodBase64 = /*@__PURE__*/ core_core/* $constructor */.xI("ZodBase64", (ins
     $ZodBase64.init(inst, def);
     ZodStringFormat.init(inst, def);
 });
-function schemas_base64(params) {
+function base64(params) {
     return core._base64(ZodBase64, params);
 }
 const ZodBase64URL = /*@__PURE__*/ core_core/* $constructor */.xI("ZodBase64URL", (inst, def) => {
@@ -25887,7 +24766,7 @@ const ZodBase64URL = /*@__PURE__*/ core_core/* $constructor */.xI("ZodBase64URL"
     $ZodBase64URL.init(inst, def);
     ZodStringFormat.init(inst, def);
 });
-function schemas_base64url(params) {
+function base64url(params) {
     return core._base64url(ZodBase64URL, params);
 }
 const ZodE164 = /*@__PURE__*/ core_core/* $constructor */.xI("ZodE164", (inst, def) => {
@@ -25895,21 +24774,21 @@ const ZodE164 = /*@__PURE__*/ core_core/* $constructor */.xI("ZodE164", (inst, d
     $ZodE164.init(inst, def);
     ZodStringFormat.init(inst, def);
 });
-function schemas_e164(params) {
+function e164(params) {
     return core._e164(ZodE164, params);
 }
 const ZodCreditCard = /*@__PURE__*/ (/* unused pure expression or super */ null && (core.$constructor("ZodCreditCard", (inst, def) => {
     core.$ZodCreditCard.init(inst, def);
     ZodStringFormat.init(inst, def);
 })));
-function schemas_creditCard(params) {
+function creditCard(params) {
     return core._creditCard(ZodCreditCard, params);
 }
 const ZodIBAN = /*@__PURE__*/ (/* unused pure expression or super */ null && (core.$constructor("ZodIBAN", (inst, def) => {
     core.$ZodIBAN.init(inst, def);
     ZodStringFormat.init(inst, def);
 })));
-function schemas_iban(params) {
+function iban(params) {
     return core._iban(ZodIBAN, params);
 }
 const ZodJWT = /*@__PURE__*/ core_core/* $constructor */.xI("ZodJWT", (inst, def) => {
@@ -25928,13 +24807,13 @@ const ZodCustomStringFormat = /*@__PURE__*/ (/* unused pure expression or super 
 function stringFormat(format, fnOrRegex, _params = {}) {
     return core._stringFormat(ZodCustomStringFormat, format, fnOrRegex, _params);
 }
-function schemas_hostname(_params) {
+function hostname(_params) {
     return core._stringFormat(ZodCustomStringFormat, "hostname", regexes.hostname, _params);
 }
-function schemas_hex(_params) {
+function hex(_params) {
     return core._stringFormat(ZodCustomStringFormat, "hex", regexes.hex, _params);
 }
-function schemas_currencyCode(_params) {
+function currencyCode(_params) {
     return core._stringFormat(ZodCustomStringFormat, "currency_code", regexes.currencyCode, _params);
 }
 function hash(alg, params) {
@@ -25967,22 +24846,22 @@ const ZodNumber = /*@__PURE__*/ core_core/* $constructor */.xI("ZodNumber", (ins
     format: (inst) => aggregateChecks(inst).format ?? null,
 }, {
     gt(value, params) {
-        return this.check(_gt(value, params));
+        return this.check(api/* _gt */.Tx(value, params));
     },
     gte(value, params) {
-        return this.check(_gte(value, params));
+        return this.check(api/* _gte */.qm(value, params));
     },
     min(value, params) {
-        return this.check(_gte(value, params));
+        return this.check(api/* _gte */.qm(value, params));
     },
     lt(value, params) {
-        return this.check(_lt(value, params));
+        return this.check(api/* _lt */.Au(value, params));
     },
     lte(value, params) {
-        return this.check(_lte(value, params));
+        return this.check(api/* _lte */.Zm(value, params));
     },
     max(value, params) {
-        return this.check(_lte(value, params));
+        return this.check(api/* _lte */.Zm(value, params));
     },
     int(params) {
         return this.check(schemas_int(params));
@@ -25991,36 +24870,36 @@ const ZodNumber = /*@__PURE__*/ core_core/* $constructor */.xI("ZodNumber", (ins
         return this.check(schemas_int(params));
     },
     positive(params) {
-        return this.check(_gt(0, params));
+        return this.check(api/* _gt */.Tx(0, params));
     },
     nonnegative(params) {
-        return this.check(_gte(0, params));
+        return this.check(api/* _gte */.qm(0, params));
     },
     negative(params) {
-        return this.check(_lt(0, params));
+        return this.check(api/* _lt */.Au(0, params));
     },
     nonpositive(params) {
-        return this.check(_lte(0, params));
+        return this.check(api/* _lte */.Zm(0, params));
     },
     multipleOf(value, params) {
-        return this.check(_multipleOf(value, params));
+        return this.check(api/* _multipleOf */.Hi(value, params));
     },
     step(value, params) {
-        return this.check(_multipleOf(value, params));
+        return this.check(api/* _multipleOf */.Hi(value, params));
     },
     finite() {
         return this;
     },
 }));
-function schemas_number(params) {
-    return _number(ZodNumber, params);
+function number(params) {
+    return api/* _number */.F7(ZodNumber, params);
 }
 const ZodNumberFormat = /*@__PURE__*/ core_core/* $constructor */.xI("ZodNumberFormat", (inst, def) => {
     $ZodNumberFormat.init(inst, def);
     ZodNumber.init(inst, def);
 });
 function schemas_int(params) {
-    return _int(ZodNumberFormat, params);
+    return api/* _int */.LK(ZodNumberFormat, params);
 }
 function float32(params) {
     return core._float32(ZodNumberFormat, params);
@@ -26040,7 +24919,7 @@ const ZodBoolean = /*@__PURE__*/ core_core/* $constructor */.xI("ZodBoolean", (i
     inst._zod.processJSONSchema = (ctx, json, params) => booleanProcessor(inst, ctx, json, params);
 });
 function schemas_boolean(params) {
-    return _boolean(ZodBoolean, params);
+    return api/* _boolean */._L(ZodBoolean, params);
 }
 const ZodBigInt = /*@__PURE__*/ core_core/* $constructor */.xI("ZodBigInt", (inst, def) => {
     $ZodBigInt.init(inst, def);
@@ -26053,40 +24932,40 @@ const ZodBigInt = /*@__PURE__*/ core_core/* $constructor */.xI("ZodBigInt", (ins
     format: (inst) => aggregateChecks(inst).format ?? null,
 }, {
     gte(value, params) {
-        return this.check(_gte(value, params));
+        return this.check(api/* _gte */.qm(value, params));
     },
     min(value, params) {
-        return this.check(_gte(value, params));
+        return this.check(api/* _gte */.qm(value, params));
     },
     gt(value, params) {
-        return this.check(_gt(value, params));
+        return this.check(api/* _gt */.Tx(value, params));
     },
     lt(value, params) {
-        return this.check(_lt(value, params));
+        return this.check(api/* _lt */.Au(value, params));
     },
     lte(value, params) {
-        return this.check(_lte(value, params));
+        return this.check(api/* _lte */.Zm(value, params));
     },
     max(value, params) {
-        return this.check(_lte(value, params));
+        return this.check(api/* _lte */.Zm(value, params));
     },
     positive(params) {
-        return this.check(_gt(BigInt(0), params));
+        return this.check(api/* _gt */.Tx(BigInt(0), params));
     },
     negative(params) {
-        return this.check(_lt(BigInt(0), params));
+        return this.check(api/* _lt */.Au(BigInt(0), params));
     },
     nonpositive(params) {
-        return this.check(_lte(BigInt(0), params));
+        return this.check(api/* _lte */.Zm(BigInt(0), params));
     },
     nonnegative(params) {
-        return this.check(_gte(BigInt(0), params));
+        return this.check(api/* _gte */.qm(BigInt(0), params));
     },
     multipleOf(value, params) {
-        return this.check(_multipleOf(value, params));
+        return this.check(api/* _multipleOf */.Hi(value, params));
     },
 }));
-function schemas_bigint(params) {
+function bigint(params) {
     return core._bigint(ZodBigInt, params);
 }
 const ZodBigIntFormat = /*@__PURE__*/ (/* unused pure expression or super */ null && (core.$constructor("ZodBigIntFormat", (inst, def) => {
@@ -26112,7 +24991,7 @@ const ZodUndefined = /*@__PURE__*/ (/* unused pure expression or super */ null &
     ZodType.init(inst, def);
     inst._zod.processJSONSchema = (ctx, json, params) => processors.undefinedProcessor(inst, ctx, json, params);
 })));
-function schemas_undefined(params) {
+function _undefined(params) {
     return core._undefined(ZodUndefined, params);
 }
 
@@ -26121,8 +25000,8 @@ const ZodNull = /*@__PURE__*/ core_core/* $constructor */.xI("ZodNull", (inst, d
     ZodType.init(inst, def);
     inst._zod.processJSONSchema = (ctx, json, params) => nullProcessor(inst, ctx, json, params);
 });
-function schemas_null(params) {
-    return api_null(ZodNull, params);
+function _null(params) {
+    return api/* _null */.jw(ZodNull, params);
 }
 
 const ZodAny = /*@__PURE__*/ (/* unused pure expression or super */ null && (core.$constructor("ZodAny", (inst, def) => {
@@ -26139,7 +25018,7 @@ const ZodUnknown = /*@__PURE__*/ core_core/* $constructor */.xI("ZodUnknown", (i
     inst._zod.processJSONSchema = (ctx, json, params) => unknownProcessor(inst, ctx, json, params);
 });
 function unknown() {
-    return _unknown(ZodUnknown);
+    return api/* _unknown */.em(ZodUnknown);
 }
 const ZodNever = /*@__PURE__*/ core_core/* $constructor */.xI("ZodNever", (inst, def) => {
     $ZodNever.init(inst, def);
@@ -26147,14 +25026,14 @@ const ZodNever = /*@__PURE__*/ core_core/* $constructor */.xI("ZodNever", (inst,
     inst._zod.processJSONSchema = (ctx, json, params) => neverProcessor(inst, ctx, json, params);
 });
 function never(params) {
-    return _never(ZodNever, params);
+    return api/* _never */.G8(ZodNever, params);
 }
 const ZodVoid = /*@__PURE__*/ (/* unused pure expression or super */ null && (core.$constructor("ZodVoid", (inst, def) => {
     core.$ZodVoid.init(inst, def);
     ZodType.init(inst, def);
     inst._zod.processJSONSchema = (ctx, json, params) => processors.voidProcessor(inst, ctx, json, params);
 })));
-function schemas_void(params) {
+function _void(params) {
     return core._void(ZodVoid, params);
 }
 
@@ -26162,8 +25041,8 @@ const ZodDate = /*@__PURE__*/ core_core/* $constructor */.xI("ZodDate", (inst, d
     $ZodDate.init(inst, def);
     ZodType.init(inst, def);
     inst._zod.processJSONSchema = (ctx, json, params) => dateProcessor(inst, ctx, json, params);
-    inst.min = (value, params) => inst.check(_gte(value, params));
-    inst.max = (value, params) => inst.check(_lte(value, params));
+    inst.min = (value, params) => inst.check(api/* _gte */.qm(value, params));
+    inst.max = (value, params) => inst.check(api/* _lte */.Zm(value, params));
 }, 
 /*@__PURE__*/ core_util/* derived */.un({
     minDate: (inst) => {
@@ -26175,7 +25054,7 @@ const ZodDate = /*@__PURE__*/ core_core/* $constructor */.xI("ZodDate", (inst, d
         return maximum ? new Date(maximum) : null;
     },
 }, {}));
-function schemas_date(params) {
+function date(params) {
     return core._date(ZodDate, params);
 }
 const ZodArray = /*@__PURE__*/ core_core/* $constructor */.xI("ZodArray", (inst, def) => {
@@ -26186,28 +25065,28 @@ const ZodArray = /*@__PURE__*/ core_core/* $constructor */.xI("ZodArray", (inst,
     inst.element = def.element;
 }, {
     min(n, params) {
-        return this.check(_minLength(n, params));
+        return this.check(api/* _minLength */.m9(n, params));
     },
     nonempty(params) {
-        return this.check(_minLength(1, params));
+        return this.check(api/* _minLength */.m9(1, params));
     },
     max(n, params) {
-        return this.check(_maxLength(n, params));
+        return this.check(api/* _maxLength */.Eb(n, params));
     },
     length(n, params) {
-        return this.check(_length(n, params));
+        return this.check(api/* _length */.YA(n, params));
     },
     unwrap() {
         return this.element;
     },
 });
 function array(element, params) {
-    return _array(ZodArray, element, params);
+    return api/* _array */.dZ(ZodArray, element, params);
 }
 // .keyof
 function keyof(schema) {
     const shape = schema._zod.def.shape;
-    return schemas_enum(Object.keys(shape));
+    return _enum(Object.keys(shape));
 }
 const ZodObject = /*@__PURE__*/ core_core/* $constructor */.xI("ZodObject", (inst, def) => {
     _ensureDefaultMemoizer();
@@ -26217,7 +25096,7 @@ const ZodObject = /*@__PURE__*/ core_core/* $constructor */.xI("ZodObject", (ins
     core_util/* installLazyProp */.X(inst, "shape", (self) => self._zod.def.shape, false);
 }, {
     keyof() {
-        return schemas_enum(Object.keys(this._zod.def.shape));
+        return _enum(Object.keys(this._zod.def.shape));
     },
     catchall(catchall) {
         // `mergeDefs` rather than a spread: spreading reads `shape`, and resolving it can mint a whole fresh subtree
@@ -26388,7 +25267,7 @@ function record(keyType, valueType, params) {
     if (!valueType || !valueType._zod) {
         return new ZodRecord({
             type: "record",
-            keyType: schemas_string(),
+            keyType: string(),
             valueType: keyType,
             ...core_util/* normalizeParams */.A2(valueType),
         });
@@ -26497,7 +25376,7 @@ const ZodEnum = /*@__PURE__*/ core_core/* $constructor */.xI("ZodEnum", (inst, d
         });
     };
 });
-function schemas_enum(values, params) {
+function _enum(values, params) {
     const entries = Array.isArray(values) ? Object.fromEntries(values.map((v) => [v, v])) : values;
     return new ZodEnum({
         type: "enum",
@@ -26520,10 +25399,10 @@ function nativeEnum(entries, params) {
         ...util.normalizeParams(params),
     });
 }
-const ZodLiteral = /*@__PURE__*/ (/* unused pure expression or super */ null && (core.$constructor("ZodLiteral", (inst, def) => {
-    core.$ZodLiteral.init(inst, def);
+const ZodLiteral = /*@__PURE__*/ core_core/* $constructor */.xI("ZodLiteral", (inst, def) => {
+    $ZodLiteral.init(inst, def);
     ZodType.init(inst, def);
-    inst._zod.processJSONSchema = (ctx, json, params) => processors.literalProcessor(inst, ctx, json, params);
+    inst._zod.processJSONSchema = (ctx, json, params) => literalProcessor(inst, ctx, json, params);
     inst.values = new Set(def.values);
     Object.defineProperty(inst, "value", {
         get() {
@@ -26533,12 +25412,12 @@ const ZodLiteral = /*@__PURE__*/ (/* unused pure expression or super */ null && 
             return def.values[0];
         },
     });
-})));
+});
 function literal(value, params) {
     return new ZodLiteral({
         type: "literal",
         values: Array.isArray(value) ? value : [value],
-        ...util.normalizeParams(params),
+        ...core_util/* normalizeParams */.A2(params),
     });
 }
 const ZodFile = /*@__PURE__*/ (/* unused pure expression or super */ null && (core.$constructor("ZodFile", (inst, def) => {
@@ -26642,7 +25521,7 @@ const ZodDefault = /*@__PURE__*/ core_core/* $constructor */.xI("ZodDefault", (i
     inst.unwrap = () => inst._zod.def.innerType;
     inst.removeDefault = inst.unwrap;
 });
-function schemas_default(innerType, defaultValue) {
+function _default(innerType, defaultValue) {
     return new ZodDefault({
         type: "default",
         innerType: innerType,
@@ -26698,7 +25577,7 @@ const ZodCatch = /*@__PURE__*/ core_core/* $constructor */.xI("ZodCatch", (inst,
     inst.unwrap = () => inst._zod.def.innerType;
     inst.removeCatch = inst.unwrap;
 });
-function schemas_catch(innerType, catchValue) {
+function _catch(innerType, catchValue) {
     return new ZodCatch({
         type: "catch",
         innerType: innerType,
@@ -26835,21 +25714,21 @@ function custom(fn, _params) {
     return core._custom(ZodCustom, fn ?? (() => true), _params);
 }
 function refine(fn, _params = {}) {
-    return _refine(ZodCustom, fn, _params);
+    return api/* _refine */.fU(ZodCustom, fn, _params);
 }
 // superRefine
 function superRefine(fn, params) {
-    return _superRefine(fn, params);
+    return api/* _superRefine */.MB(fn, params);
 }
 // Re-export describe and meta from core
-const schemas_describe = describe;
-const schemas_meta = meta;
+const describe = api/* describe */.q0;
+const meta = api/* meta */.mI;
 const ZodInstanceOf = /*@__PURE__*/ core_core/* $constructor */.xI("ZodInstanceOf", (inst, def) => {
     ZodCustom.init(inst, def);
 }, {
     properties(shape, params) {
         // asserts in place, so the narrowed output type is truthful without a wrapper
-        return this.check(_properties(shape, params));
+        return this.check(api/* _properties */.T2(shape, params));
     },
 });
 function _instanceof(cls, params = {}) {
@@ -26884,7 +25763,7 @@ const stringbool = (...args) => core._stringbool({
 }, ...args);
 function json(params) {
     const jsonSchema = lazy(() => {
-        return union([schemas_string(params), schemas_number(), schemas_boolean(), schemas_null(), array(jsonSchema), record(schemas_string(), jsonSchema)]);
+        return union([string(params), number(), schemas_boolean(), _null(), array(jsonSchema), record(string(), jsonSchema)]);
     });
     return jsonSchema;
 }
@@ -26896,6 +25775,1727 @@ function preprocess(fn, schema) {
         out: schema,
     });
 }
+
+
+/***/ }),
+
+/***/ 3759:
+/***/ ((__unused_webpack___webpack_module__, __webpack_exports__, __nccwpck_require__) => {
+
+/* harmony export */ __nccwpck_require__.d(__webpack_exports__, {
+/* harmony export */   $O: () => (/* binding */ _ipv6),
+/* harmony export */   $S: () => (/* binding */ _startsWith),
+/* harmony export */   Au: () => (/* binding */ _lt),
+/* harmony export */   Be: () => (/* binding */ _uuid),
+/* harmony export */   Bj: () => (/* binding */ _cuid2),
+/* harmony export */   Ct: () => (/* binding */ _ulid),
+/* harmony export */   Dl: () => (/* binding */ _nanoid),
+/* harmony export */   ER: () => (/* binding */ _endsWith),
+/* harmony export */   Eb: () => (/* binding */ _maxLength),
+/* harmony export */   F7: () => (/* binding */ _number),
+/* harmony export */   Fk: () => (/* binding */ _regex),
+/* harmony export */   Fn: () => (/* binding */ _url),
+/* harmony export */   G1: () => (/* binding */ _isoDateTime),
+/* harmony export */   G8: () => (/* binding */ _never),
+/* harmony export */   Hi: () => (/* binding */ _multipleOf),
+/* harmony export */   Il: () => (/* binding */ _toLowerCase),
+/* harmony export */   KB: () => (/* binding */ _e164),
+/* harmony export */   Kn: () => (/* binding */ _isoTime),
+/* harmony export */   LK: () => (/* binding */ _int),
+/* harmony export */   MB: () => (/* binding */ _superRefine),
+/* harmony export */   Mu: () => (/* binding */ _email),
+/* harmony export */   Ny: () => (/* binding */ _ipv4),
+/* harmony export */   Pw: () => (/* binding */ _xid),
+/* harmony export */   Rl: () => (/* binding */ _string),
+/* harmony export */   T2: () => (/* binding */ _properties),
+/* harmony export */   TL: () => (/* binding */ _slugify),
+/* harmony export */   Tx: () => (/* binding */ _gt),
+/* harmony export */   Uy: () => (/* binding */ _cidrv4),
+/* harmony export */   WN: () => (/* binding */ _trim),
+/* harmony export */   YA: () => (/* binding */ _length),
+/* harmony export */   Zm: () => (/* binding */ _lte),
+/* harmony export */   _L: () => (/* binding */ _boolean),
+/* harmony export */   _z: () => (/* binding */ _ksuid),
+/* harmony export */   aC: () => (/* binding */ _emoji),
+/* harmony export */   bS: () => (/* binding */ _overwrite),
+/* harmony export */   cU: () => (/* binding */ _base64url),
+/* harmony export */   dR: () => (/* binding */ _includes),
+/* harmony export */   dZ: () => (/* binding */ _array),
+/* harmony export */   db: () => (/* binding */ _isoDate),
+/* harmony export */   em: () => (/* binding */ _unknown),
+/* harmony export */   f2: () => (/* binding */ _isoDuration),
+/* harmony export */   fU: () => (/* binding */ _refine),
+/* harmony export */   fs: () => (/* binding */ _cuid),
+/* harmony export */   gP: () => (/* binding */ _cidrv6),
+/* harmony export */   hH: () => (/* binding */ _lowercase),
+/* harmony export */   jw: () => (/* binding */ _null),
+/* harmony export */   lo: () => (/* binding */ _normalize),
+/* harmony export */   m9: () => (/* binding */ _minLength),
+/* harmony export */   mI: () => (/* binding */ meta),
+/* harmony export */   nA: () => (/* binding */ _uuidv4),
+/* harmony export */   pY: () => (/* binding */ _uuidv6),
+/* harmony export */   q0: () => (/* binding */ describe),
+/* harmony export */   qF: () => (/* binding */ _uppercase),
+/* harmony export */   qm: () => (/* binding */ _gte),
+/* harmony export */   rk: () => (/* binding */ _jwt),
+/* harmony export */   rt: () => (/* binding */ _base64),
+/* harmony export */   tB: () => (/* binding */ _guid),
+/* harmony export */   wA: () => (/* binding */ _uuidv7),
+/* harmony export */   xY: () => (/* binding */ _toUpperCase)
+/* harmony export */ });
+/* unused harmony exports _coercedString, _mac, _creditCard, _iban, TimePrecision, _coercedNumber, _float32, _float64, _int32, _uint32, _coercedBoolean, _bigint, _coercedBigint, _int64, _uint64, _symbol, _undefined, _any, _void, _date, _coercedDate, _nan, _max, _min, _positive, _negative, _nonpositive, _nonnegative, _maxSize, _minSize, _size, _property, _mime, _union, _xor, _discriminatedUnion, _intersection, _tuple, _record, _map, _set, _enum, _nativeEnum, _literal, _file, _transform, _optional, _nullable, _default, _nonoptional, _success, _catch, _pipe, _readonly, _templateLiteral, _lazy, _promise, _custom, _check, _stringbool, _stringFormat */
+/* harmony import */ var _checks_js__WEBPACK_IMPORTED_MODULE_1__ = __nccwpck_require__(4890);
+/* harmony import */ var _registries_js__WEBPACK_IMPORTED_MODULE_2__ = __nccwpck_require__(9396);
+/* harmony import */ var _util_js__WEBPACK_IMPORTED_MODULE_0__ = __nccwpck_require__(4723);
+
+
+
+
+function snapshotChecks(def) {
+    if (def.checks)
+        def.checks = [...def.checks];
+    return def;
+}
+// @__NO_SIDE_EFFECTS__
+function _string(Class, params) {
+    return new Class(snapshotChecks({ type: "string", ..._util_js__WEBPACK_IMPORTED_MODULE_0__/* .normalizeParams */ .A2(params) }));
+}
+// @__NO_SIDE_EFFECTS__
+function _coercedString(Class, params) {
+    return new Class(snapshotChecks({ type: "string", coerce: true, ...util.normalizeParams(params) }));
+}
+// @__NO_SIDE_EFFECTS__
+function _email(Class, params) {
+    return new Class({
+        type: "string",
+        format: "email",
+        check: "string_format",
+        abort: false,
+        ..._util_js__WEBPACK_IMPORTED_MODULE_0__/* .normalizeParams */ .A2(params),
+    });
+}
+// @__NO_SIDE_EFFECTS__
+function _guid(Class, params) {
+    return new Class({
+        type: "string",
+        format: "guid",
+        check: "string_format",
+        abort: false,
+        ..._util_js__WEBPACK_IMPORTED_MODULE_0__/* .normalizeParams */ .A2(params),
+    });
+}
+// @__NO_SIDE_EFFECTS__
+function _uuid(Class, params) {
+    return new Class({
+        type: "string",
+        format: "uuid",
+        check: "string_format",
+        abort: false,
+        ..._util_js__WEBPACK_IMPORTED_MODULE_0__/* .normalizeParams */ .A2(params),
+    });
+}
+// @__NO_SIDE_EFFECTS__
+function _uuidv4(Class, params) {
+    return new Class({
+        type: "string",
+        format: "uuid",
+        check: "string_format",
+        abort: false,
+        version: "v4",
+        ..._util_js__WEBPACK_IMPORTED_MODULE_0__/* .normalizeParams */ .A2(params),
+    });
+}
+// @__NO_SIDE_EFFECTS__
+function _uuidv6(Class, params) {
+    return new Class({
+        type: "string",
+        format: "uuid",
+        check: "string_format",
+        abort: false,
+        version: "v6",
+        ..._util_js__WEBPACK_IMPORTED_MODULE_0__/* .normalizeParams */ .A2(params),
+    });
+}
+// @__NO_SIDE_EFFECTS__
+function _uuidv7(Class, params) {
+    return new Class({
+        type: "string",
+        format: "uuid",
+        check: "string_format",
+        abort: false,
+        version: "v7",
+        ..._util_js__WEBPACK_IMPORTED_MODULE_0__/* .normalizeParams */ .A2(params),
+    });
+}
+// @__NO_SIDE_EFFECTS__
+function _url(Class, params) {
+    return new Class({
+        type: "string",
+        format: "url",
+        check: "string_format",
+        abort: false,
+        ..._util_js__WEBPACK_IMPORTED_MODULE_0__/* .normalizeParams */ .A2(params),
+    });
+}
+// @__NO_SIDE_EFFECTS__
+function _emoji(Class, params) {
+    return new Class({
+        type: "string",
+        format: "emoji",
+        check: "string_format",
+        abort: false,
+        ..._util_js__WEBPACK_IMPORTED_MODULE_0__/* .normalizeParams */ .A2(params),
+    });
+}
+// @__NO_SIDE_EFFECTS__
+function _nanoid(Class, params) {
+    return new Class({
+        type: "string",
+        format: "nanoid",
+        check: "string_format",
+        abort: false,
+        ..._util_js__WEBPACK_IMPORTED_MODULE_0__/* .normalizeParams */ .A2(params),
+    });
+}
+/**
+ * @deprecated CUID v1 is deprecated by its authors due to information leakage
+ * (timestamps embedded in the id). Use {@link _cuid2} instead.
+ * See https://github.com/paralleldrive/cuid.
+ */
+// @__NO_SIDE_EFFECTS__
+function _cuid(Class, params) {
+    return new Class({
+        type: "string",
+        format: "cuid",
+        check: "string_format",
+        abort: false,
+        ..._util_js__WEBPACK_IMPORTED_MODULE_0__/* .normalizeParams */ .A2(params),
+    });
+}
+// @__NO_SIDE_EFFECTS__
+function _cuid2(Class, params) {
+    return new Class({
+        type: "string",
+        format: "cuid2",
+        check: "string_format",
+        abort: false,
+        ..._util_js__WEBPACK_IMPORTED_MODULE_0__/* .normalizeParams */ .A2(params),
+    });
+}
+// @__NO_SIDE_EFFECTS__
+function _ulid(Class, params) {
+    return new Class({
+        type: "string",
+        format: "ulid",
+        check: "string_format",
+        abort: false,
+        ..._util_js__WEBPACK_IMPORTED_MODULE_0__/* .normalizeParams */ .A2(params),
+    });
+}
+// @__NO_SIDE_EFFECTS__
+function _xid(Class, params) {
+    return new Class({
+        type: "string",
+        format: "xid",
+        check: "string_format",
+        abort: false,
+        ..._util_js__WEBPACK_IMPORTED_MODULE_0__/* .normalizeParams */ .A2(params),
+    });
+}
+// @__NO_SIDE_EFFECTS__
+function _ksuid(Class, params) {
+    return new Class({
+        type: "string",
+        format: "ksuid",
+        check: "string_format",
+        abort: false,
+        ..._util_js__WEBPACK_IMPORTED_MODULE_0__/* .normalizeParams */ .A2(params),
+    });
+}
+// @__NO_SIDE_EFFECTS__
+function _ipv4(Class, params) {
+    return new Class({
+        type: "string",
+        format: "ipv4",
+        check: "string_format",
+        abort: false,
+        ..._util_js__WEBPACK_IMPORTED_MODULE_0__/* .normalizeParams */ .A2(params),
+    });
+}
+// @__NO_SIDE_EFFECTS__
+function _ipv6(Class, params) {
+    return new Class({
+        type: "string",
+        format: "ipv6",
+        check: "string_format",
+        abort: false,
+        ..._util_js__WEBPACK_IMPORTED_MODULE_0__/* .normalizeParams */ .A2(params),
+    });
+}
+// @__NO_SIDE_EFFECTS__
+function _mac(Class, params) {
+    return new Class({
+        type: "string",
+        format: "mac",
+        check: "string_format",
+        abort: false,
+        ...util.normalizeParams(params),
+    });
+}
+// @__NO_SIDE_EFFECTS__
+function _cidrv4(Class, params) {
+    return new Class({
+        type: "string",
+        format: "cidrv4",
+        check: "string_format",
+        abort: false,
+        ..._util_js__WEBPACK_IMPORTED_MODULE_0__/* .normalizeParams */ .A2(params),
+    });
+}
+// @__NO_SIDE_EFFECTS__
+function _cidrv6(Class, params) {
+    return new Class({
+        type: "string",
+        format: "cidrv6",
+        check: "string_format",
+        abort: false,
+        ..._util_js__WEBPACK_IMPORTED_MODULE_0__/* .normalizeParams */ .A2(params),
+    });
+}
+// @__NO_SIDE_EFFECTS__
+function _base64(Class, params) {
+    return new Class({
+        type: "string",
+        format: "base64",
+        check: "string_format",
+        abort: false,
+        ..._util_js__WEBPACK_IMPORTED_MODULE_0__/* .normalizeParams */ .A2(params),
+    });
+}
+// @__NO_SIDE_EFFECTS__
+function _base64url(Class, params) {
+    return new Class({
+        type: "string",
+        format: "base64url",
+        check: "string_format",
+        abort: false,
+        ..._util_js__WEBPACK_IMPORTED_MODULE_0__/* .normalizeParams */ .A2(params),
+    });
+}
+// @__NO_SIDE_EFFECTS__
+function _e164(Class, params) {
+    return new Class({
+        type: "string",
+        format: "e164",
+        check: "string_format",
+        abort: false,
+        ..._util_js__WEBPACK_IMPORTED_MODULE_0__/* .normalizeParams */ .A2(params),
+    });
+}
+// @__NO_SIDE_EFFECTS__
+function _creditCard(Class, params) {
+    return new Class({
+        type: "string",
+        format: "credit_card",
+        check: "string_format",
+        abort: false,
+        ...util.normalizeParams(params),
+    });
+}
+// @__NO_SIDE_EFFECTS__
+function _iban(Class, params) {
+    return new Class({
+        type: "string",
+        format: "iban",
+        check: "string_format",
+        abort: false,
+        ...util.normalizeParams(params),
+    });
+}
+// @__NO_SIDE_EFFECTS__
+function _jwt(Class, params) {
+    return new Class({
+        type: "string",
+        format: "jwt",
+        check: "string_format",
+        abort: false,
+        ..._util_js__WEBPACK_IMPORTED_MODULE_0__/* .normalizeParams */ .A2(params),
+    });
+}
+const TimePrecision = {
+    Any: null,
+    Minute: -1,
+    Second: 0,
+    Millisecond: 3,
+    Microsecond: 6,
+};
+// @__NO_SIDE_EFFECTS__
+function _isoDateTime(Class, params) {
+    return new Class({
+        type: "string",
+        format: "datetime",
+        check: "string_format",
+        offset: false,
+        local: false,
+        precision: null,
+        ..._util_js__WEBPACK_IMPORTED_MODULE_0__/* .normalizeParams */ .A2(params),
+    });
+}
+// @__NO_SIDE_EFFECTS__
+function _isoDate(Class, params) {
+    return new Class({
+        type: "string",
+        format: "date",
+        check: "string_format",
+        ..._util_js__WEBPACK_IMPORTED_MODULE_0__/* .normalizeParams */ .A2(params),
+    });
+}
+// @__NO_SIDE_EFFECTS__
+function _isoTime(Class, params) {
+    return new Class({
+        type: "string",
+        format: "time",
+        check: "string_format",
+        precision: null,
+        ..._util_js__WEBPACK_IMPORTED_MODULE_0__/* .normalizeParams */ .A2(params),
+    });
+}
+// @__NO_SIDE_EFFECTS__
+function _isoDuration(Class, params) {
+    return new Class({
+        type: "string",
+        format: "duration",
+        check: "string_format",
+        ..._util_js__WEBPACK_IMPORTED_MODULE_0__/* .normalizeParams */ .A2(params),
+    });
+}
+// @__NO_SIDE_EFFECTS__
+function _number(Class, params) {
+    return new Class(snapshotChecks({ type: "number", checks: [], ..._util_js__WEBPACK_IMPORTED_MODULE_0__/* .normalizeParams */ .A2(params) }));
+}
+// @__NO_SIDE_EFFECTS__
+function _coercedNumber(Class, params) {
+    return new Class(snapshotChecks({ type: "number", coerce: true, checks: [], ...util.normalizeParams(params) }));
+}
+// @__NO_SIDE_EFFECTS__
+function _int(Class, params) {
+    return new Class({
+        type: "number",
+        check: "number_format",
+        abort: false,
+        format: "safeint",
+        ..._util_js__WEBPACK_IMPORTED_MODULE_0__/* .normalizeParams */ .A2(params),
+    });
+}
+// @__NO_SIDE_EFFECTS__
+function _float32(Class, params) {
+    return new Class({
+        type: "number",
+        check: "number_format",
+        abort: false,
+        format: "float32",
+        ...util.normalizeParams(params),
+    });
+}
+// @__NO_SIDE_EFFECTS__
+function _float64(Class, params) {
+    return new Class({
+        type: "number",
+        check: "number_format",
+        abort: false,
+        format: "float64",
+        ...util.normalizeParams(params),
+    });
+}
+// @__NO_SIDE_EFFECTS__
+function _int32(Class, params) {
+    return new Class({
+        type: "number",
+        check: "number_format",
+        abort: false,
+        format: "int32",
+        ...util.normalizeParams(params),
+    });
+}
+// @__NO_SIDE_EFFECTS__
+function _uint32(Class, params) {
+    return new Class({
+        type: "number",
+        check: "number_format",
+        abort: false,
+        format: "uint32",
+        ...util.normalizeParams(params),
+    });
+}
+// @__NO_SIDE_EFFECTS__
+function _boolean(Class, params) {
+    return new Class({
+        type: "boolean",
+        ..._util_js__WEBPACK_IMPORTED_MODULE_0__/* .normalizeParams */ .A2(params),
+    });
+}
+// @__NO_SIDE_EFFECTS__
+function _coercedBoolean(Class, params) {
+    return new Class({
+        type: "boolean",
+        coerce: true,
+        ...util.normalizeParams(params),
+    });
+}
+// @__NO_SIDE_EFFECTS__
+function _bigint(Class, params) {
+    return new Class({
+        type: "bigint",
+        ...util.normalizeParams(params),
+    });
+}
+// @__NO_SIDE_EFFECTS__
+function _coercedBigint(Class, params) {
+    return new Class({
+        type: "bigint",
+        coerce: true,
+        ...util.normalizeParams(params),
+    });
+}
+// @__NO_SIDE_EFFECTS__
+function _int64(Class, params) {
+    return new Class({
+        type: "bigint",
+        check: "bigint_format",
+        abort: false,
+        format: "int64",
+        ...util.normalizeParams(params),
+    });
+}
+// @__NO_SIDE_EFFECTS__
+function _uint64(Class, params) {
+    return new Class({
+        type: "bigint",
+        check: "bigint_format",
+        abort: false,
+        format: "uint64",
+        ...util.normalizeParams(params),
+    });
+}
+// @__NO_SIDE_EFFECTS__
+function _symbol(Class, params) {
+    return new Class({
+        type: "symbol",
+        ...util.normalizeParams(params),
+    });
+}
+// @__NO_SIDE_EFFECTS__
+function _undefined(Class, params) {
+    return new Class({
+        type: "undefined",
+        ...util.normalizeParams(params),
+    });
+}
+// @__NO_SIDE_EFFECTS__
+function _null(Class, params) {
+    return new Class({
+        type: "null",
+        ..._util_js__WEBPACK_IMPORTED_MODULE_0__/* .normalizeParams */ .A2(params),
+    });
+}
+// @__NO_SIDE_EFFECTS__
+function _any(Class) {
+    return new Class({
+        type: "any",
+    });
+}
+// @__NO_SIDE_EFFECTS__
+function _unknown(Class) {
+    return new Class({
+        type: "unknown",
+    });
+}
+// @__NO_SIDE_EFFECTS__
+function _never(Class, params) {
+    return new Class({
+        type: "never",
+        ..._util_js__WEBPACK_IMPORTED_MODULE_0__/* .normalizeParams */ .A2(params),
+    });
+}
+// @__NO_SIDE_EFFECTS__
+function _void(Class, params) {
+    return new Class({
+        type: "void",
+        ...util.normalizeParams(params),
+    });
+}
+// @__NO_SIDE_EFFECTS__
+function _date(Class, params) {
+    return new Class({
+        type: "date",
+        ...util.normalizeParams(params),
+    });
+}
+// @__NO_SIDE_EFFECTS__
+function _coercedDate(Class, params) {
+    return new Class({
+        type: "date",
+        coerce: true,
+        ...util.normalizeParams(params),
+    });
+}
+// @__NO_SIDE_EFFECTS__
+function _nan(Class, params) {
+    return new Class({
+        type: "nan",
+        ...util.normalizeParams(params),
+    });
+}
+// @__NO_SIDE_EFFECTS__
+function _lt(value, params) {
+    return new _checks_js__WEBPACK_IMPORTED_MODULE_1__/* .$ZodCheckLessThan */ .sm({
+        check: "less_than",
+        ..._util_js__WEBPACK_IMPORTED_MODULE_0__/* .normalizeParams */ .A2(params),
+        value,
+        inclusive: false,
+    });
+}
+// @__NO_SIDE_EFFECTS__
+function _lte(value, params) {
+    return new _checks_js__WEBPACK_IMPORTED_MODULE_1__/* .$ZodCheckLessThan */ .sm({
+        check: "less_than",
+        ..._util_js__WEBPACK_IMPORTED_MODULE_0__/* .normalizeParams */ .A2(params),
+        value,
+        inclusive: true,
+    });
+}
+
+// @__NO_SIDE_EFFECTS__
+function _gt(value, params) {
+    return new _checks_js__WEBPACK_IMPORTED_MODULE_1__/* .$ZodCheckGreaterThan */ .J_({
+        check: "greater_than",
+        ..._util_js__WEBPACK_IMPORTED_MODULE_0__/* .normalizeParams */ .A2(params),
+        value,
+        inclusive: false,
+    });
+}
+// @__NO_SIDE_EFFECTS__
+function _gte(value, params) {
+    return new _checks_js__WEBPACK_IMPORTED_MODULE_1__/* .$ZodCheckGreaterThan */ .J_({
+        check: "greater_than",
+        ..._util_js__WEBPACK_IMPORTED_MODULE_0__/* .normalizeParams */ .A2(params),
+        value,
+        inclusive: true,
+    });
+}
+
+// @__NO_SIDE_EFFECTS__
+function _positive(params) {
+    return _gt(0, params);
+}
+// negative
+// @__NO_SIDE_EFFECTS__
+function _negative(params) {
+    return _lt(0, params);
+}
+// nonpositive
+// @__NO_SIDE_EFFECTS__
+function _nonpositive(params) {
+    return _lte(0, params);
+}
+// nonnegative
+// @__NO_SIDE_EFFECTS__
+function _nonnegative(params) {
+    return _gte(0, params);
+}
+// @__NO_SIDE_EFFECTS__
+function _multipleOf(value, params) {
+    return new _checks_js__WEBPACK_IMPORTED_MODULE_1__/* .$ZodCheckMultipleOf */ .Jk({
+        check: "multiple_of",
+        ..._util_js__WEBPACK_IMPORTED_MODULE_0__/* .normalizeParams */ .A2(params),
+        value,
+    });
+}
+// @__NO_SIDE_EFFECTS__
+function _maxSize(maximum, params) {
+    return new checks.$ZodCheckMaxSize({
+        check: "max_size",
+        ...util.normalizeParams(params),
+        maximum,
+    });
+}
+// @__NO_SIDE_EFFECTS__
+function _minSize(minimum, params) {
+    return new checks.$ZodCheckMinSize({
+        check: "min_size",
+        ...util.normalizeParams(params),
+        minimum,
+    });
+}
+// @__NO_SIDE_EFFECTS__
+function _size(size, params) {
+    return new checks.$ZodCheckSizeEquals({
+        check: "size_equals",
+        ...util.normalizeParams(params),
+        size,
+    });
+}
+// @__NO_SIDE_EFFECTS__
+function _maxLength(maximum, params) {
+    const ch = new _checks_js__WEBPACK_IMPORTED_MODULE_1__/* .$ZodCheckMaxLength */ .Yk({
+        check: "max_length",
+        ..._util_js__WEBPACK_IMPORTED_MODULE_0__/* .normalizeParams */ .A2(params),
+        maximum,
+    });
+    return ch;
+}
+// @__NO_SIDE_EFFECTS__
+function _minLength(minimum, params) {
+    return new _checks_js__WEBPACK_IMPORTED_MODULE_1__/* .$ZodCheckMinLength */ .Kk({
+        check: "min_length",
+        ..._util_js__WEBPACK_IMPORTED_MODULE_0__/* .normalizeParams */ .A2(params),
+        minimum,
+    });
+}
+// @__NO_SIDE_EFFECTS__
+function _length(length, params) {
+    return new _checks_js__WEBPACK_IMPORTED_MODULE_1__/* .$ZodCheckLengthEquals */ .RM({
+        check: "length_equals",
+        ..._util_js__WEBPACK_IMPORTED_MODULE_0__/* .normalizeParams */ .A2(params),
+        length,
+    });
+}
+// @__NO_SIDE_EFFECTS__
+function _regex(pattern, params) {
+    return new _checks_js__WEBPACK_IMPORTED_MODULE_1__/* .$ZodCheckRegex */ .DG({
+        check: "string_format",
+        format: "regex",
+        ..._util_js__WEBPACK_IMPORTED_MODULE_0__/* .normalizeParams */ .A2(params),
+        pattern,
+    });
+}
+// @__NO_SIDE_EFFECTS__
+function _lowercase(params) {
+    return new _checks_js__WEBPACK_IMPORTED_MODULE_1__/* .$ZodCheckLowerCase */ .NI({
+        check: "string_format",
+        format: "lowercase",
+        ..._util_js__WEBPACK_IMPORTED_MODULE_0__/* .normalizeParams */ .A2(params),
+    });
+}
+// @__NO_SIDE_EFFECTS__
+function _uppercase(params) {
+    return new _checks_js__WEBPACK_IMPORTED_MODULE_1__/* .$ZodCheckUpperCase */ .kH({
+        check: "string_format",
+        format: "uppercase",
+        ..._util_js__WEBPACK_IMPORTED_MODULE_0__/* .normalizeParams */ .A2(params),
+    });
+}
+// @__NO_SIDE_EFFECTS__
+function _includes(includes, params) {
+    return new _checks_js__WEBPACK_IMPORTED_MODULE_1__/* .$ZodCheckIncludes */ .Tt({
+        check: "string_format",
+        format: "includes",
+        ..._util_js__WEBPACK_IMPORTED_MODULE_0__/* .normalizeParams */ .A2(params),
+        includes,
+    });
+}
+// @__NO_SIDE_EFFECTS__
+function _startsWith(prefix, params) {
+    return new _checks_js__WEBPACK_IMPORTED_MODULE_1__/* .$ZodCheckStartsWith */ .J({
+        check: "string_format",
+        format: "starts_with",
+        ..._util_js__WEBPACK_IMPORTED_MODULE_0__/* .normalizeParams */ .A2(params),
+        prefix,
+    });
+}
+// @__NO_SIDE_EFFECTS__
+function _endsWith(suffix, params) {
+    return new _checks_js__WEBPACK_IMPORTED_MODULE_1__/* .$ZodCheckEndsWith */ .E6({
+        check: "string_format",
+        format: "ends_with",
+        ..._util_js__WEBPACK_IMPORTED_MODULE_0__/* .normalizeParams */ .A2(params),
+        suffix,
+    });
+}
+// @__NO_SIDE_EFFECTS__
+function _property(property, schema, params) {
+    return new checks.$ZodCheckProperty({
+        check: "property",
+        property,
+        schema,
+        ...util.normalizeParams(params),
+    });
+}
+// @__NO_SIDE_EFFECTS__
+function _properties(shape, params) {
+    return new _checks_js__WEBPACK_IMPORTED_MODULE_1__/* .$ZodCheckProperties */ .nJ({
+        check: "properties",
+        shape,
+        ..._util_js__WEBPACK_IMPORTED_MODULE_0__/* .normalizeParams */ .A2(params),
+    });
+}
+// @__NO_SIDE_EFFECTS__
+function _mime(types, params) {
+    return new checks.$ZodCheckMimeType({
+        check: "mime_type",
+        mime: types,
+        ...util.normalizeParams(params),
+    });
+}
+// @__NO_SIDE_EFFECTS__
+function _overwrite(tx) {
+    return new _checks_js__WEBPACK_IMPORTED_MODULE_1__/* .$ZodCheckOverwrite */ .v$({
+        check: "overwrite",
+        tx,
+    });
+}
+// normalize
+// @__NO_SIDE_EFFECTS__
+function _normalize(form) {
+    return _overwrite((input) => input.normalize(form));
+}
+// trim
+// @__NO_SIDE_EFFECTS__
+function _trim() {
+    return _overwrite((input) => input.trim());
+}
+// toLowerCase
+// @__NO_SIDE_EFFECTS__
+function _toLowerCase() {
+    return _overwrite((input) => input.toLowerCase());
+}
+// toUpperCase
+// @__NO_SIDE_EFFECTS__
+function _toUpperCase() {
+    return _overwrite((input) => input.toUpperCase());
+}
+// slugify
+// @__NO_SIDE_EFFECTS__
+function _slugify() {
+    return _overwrite((input) => _util_js__WEBPACK_IMPORTED_MODULE_0__/* .slugify */ .Yv(input));
+}
+// @__NO_SIDE_EFFECTS__
+function _array(Class, element, params) {
+    return new Class({
+        type: "array",
+        element,
+        // get element() {
+        //   return element;
+        // },
+        ..._util_js__WEBPACK_IMPORTED_MODULE_0__/* .normalizeParams */ .A2(params),
+    });
+}
+// @__NO_SIDE_EFFECTS__
+function _union(Class, options, params) {
+    return new Class({
+        type: "union",
+        options,
+        ...util.normalizeParams(params),
+    });
+}
+function _xor(Class, options, params) {
+    return new Class({
+        type: "union",
+        options,
+        inclusive: false,
+        ...util.normalizeParams(params),
+    });
+}
+// @__NO_SIDE_EFFECTS__
+function _discriminatedUnion(Class, discriminator, options, params) {
+    return new Class({
+        type: "union",
+        options: options,
+        discriminator,
+        ...util.normalizeParams(params),
+    });
+}
+// @__NO_SIDE_EFFECTS__
+function _intersection(Class, left, right) {
+    return new Class({
+        type: "intersection",
+        left,
+        right,
+    });
+}
+// export function _tuple(
+//   Class: util.SchemaClass<schemas.$ZodTuple>,
+//   items: [],
+//   params?: string | $ZodTupleParams
+// ): schemas.$ZodTuple<[], null>;
+// @__NO_SIDE_EFFECTS__
+function _tuple(Class, items, _paramsOrRest, _params) {
+    const hasRest = _paramsOrRest instanceof schemas.$ZodType;
+    const params = hasRest ? _params : _paramsOrRest;
+    const rest = hasRest ? _paramsOrRest : null;
+    return new Class({
+        type: "tuple",
+        items,
+        rest,
+        ...util.normalizeParams(params),
+    });
+}
+// @__NO_SIDE_EFFECTS__
+function _record(Class, keyType, valueType, params) {
+    return new Class({
+        type: "record",
+        keyType,
+        valueType,
+        ...util.normalizeParams(params),
+    });
+}
+// @__NO_SIDE_EFFECTS__
+function _map(Class, keyType, valueType, params) {
+    return new Class({
+        type: "map",
+        keyType,
+        valueType,
+        ...util.normalizeParams(params),
+    });
+}
+// @__NO_SIDE_EFFECTS__
+function _set(Class, valueType, params) {
+    return new Class({
+        type: "set",
+        valueType,
+        ...util.normalizeParams(params),
+    });
+}
+// @__NO_SIDE_EFFECTS__
+function _enum(Class, values, params) {
+    const entries = Array.isArray(values) ? Object.fromEntries(values.map((v) => [v, v])) : values;
+    // if (Array.isArray(values)) {
+    //   for (const value of values) {
+    //     entries[value] = value;
+    //   }
+    // } else {
+    //   Object.assign(entries, values);
+    // }
+    // const entries: util.EnumLike = {};
+    // for (const val of values) {
+    //   entries[val] = val;
+    // }
+    return new Class({
+        type: "enum",
+        entries,
+        ...util.normalizeParams(params),
+    });
+}
+// @__NO_SIDE_EFFECTS__
+/** @deprecated This API has been merged into `z.enum()`. Use `z.enum()` instead.
+ *
+ * ```ts
+ * enum Colors { red, green, blue }
+ * z.enum(Colors);
+ * ```
+ */
+function _nativeEnum(Class, entries, params) {
+    return new Class({
+        type: "enum",
+        entries,
+        ...util.normalizeParams(params),
+    });
+}
+// @__NO_SIDE_EFFECTS__
+function _literal(Class, value, params) {
+    return new Class({
+        type: "literal",
+        values: Array.isArray(value) ? value : [value],
+        ...util.normalizeParams(params),
+    });
+}
+// @__NO_SIDE_EFFECTS__
+function _file(Class, params) {
+    return new Class({
+        type: "file",
+        ...util.normalizeParams(params),
+    });
+}
+// @__NO_SIDE_EFFECTS__
+function _transform(Class, fn) {
+    return new Class({
+        type: "transform",
+        transform: fn,
+    });
+}
+// @__NO_SIDE_EFFECTS__
+function _optional(Class, innerType) {
+    return new Class({
+        type: "optional",
+        innerType,
+    });
+}
+// @__NO_SIDE_EFFECTS__
+function _nullable(Class, innerType) {
+    return new Class({
+        type: "nullable",
+        innerType,
+    });
+}
+// @__NO_SIDE_EFFECTS__
+function _default(Class, innerType, defaultValue) {
+    return new Class({
+        type: "default",
+        innerType,
+        get defaultValue() {
+            return typeof defaultValue === "function" ? defaultValue() : util.shallowClone(defaultValue);
+        },
+    });
+}
+// @__NO_SIDE_EFFECTS__
+function _nonoptional(Class, innerType, params) {
+    return new Class({
+        type: "nonoptional",
+        innerType,
+        ...util.normalizeParams(params),
+    });
+}
+// @__NO_SIDE_EFFECTS__
+function _success(Class, innerType) {
+    return new Class({
+        type: "success",
+        innerType,
+    });
+}
+// @__NO_SIDE_EFFECTS__
+function _catch(Class, innerType, catchValue) {
+    return new Class({
+        type: "catch",
+        innerType,
+        catchValue: (typeof catchValue === "function" ? catchValue : util.constantCatch(catchValue)),
+    });
+}
+// @__NO_SIDE_EFFECTS__
+function _pipe(Class, in_, out) {
+    return new Class({
+        type: "pipe",
+        in: in_,
+        out,
+    });
+}
+// @__NO_SIDE_EFFECTS__
+function _readonly(Class, innerType) {
+    return new Class({
+        type: "readonly",
+        innerType,
+    });
+}
+// @__NO_SIDE_EFFECTS__
+function _templateLiteral(Class, parts, params) {
+    return new Class({
+        type: "template_literal",
+        parts,
+        ...util.normalizeParams(params),
+    });
+}
+// @__NO_SIDE_EFFECTS__
+function _lazy(Class, getter) {
+    return new Class({
+        type: "lazy",
+        getter,
+    });
+}
+// @__NO_SIDE_EFFECTS__
+function _promise(Class, innerType) {
+    return new Class({
+        type: "promise",
+        innerType,
+    });
+}
+// @__NO_SIDE_EFFECTS__
+function _custom(Class, fn, _params) {
+    const norm = util.normalizeParams(_params);
+    norm.abort ?? (norm.abort = true); // default to abort:false
+    const schema = new Class({
+        type: "custom",
+        check: "custom",
+        fn: fn,
+        ...norm,
+    });
+    return schema;
+}
+// same as _custom but defaults to abort:false
+// @__NO_SIDE_EFFECTS__
+function _refine(Class, fn, _params) {
+    const schema = new Class({
+        type: "custom",
+        check: "custom",
+        fn: fn,
+        ..._util_js__WEBPACK_IMPORTED_MODULE_0__/* .normalizeParams */ .A2(_params),
+    });
+    return schema;
+}
+// @__NO_SIDE_EFFECTS__
+function _superRefine(fn, params) {
+    const ch = _check((payload) => {
+        payload.addIssue = (issue) => {
+            if (typeof issue === "string") {
+                payload.issues.push(_util_js__WEBPACK_IMPORTED_MODULE_0__/* .issue */ .sn(issue, payload.value, ch._zod.def));
+            }
+            else {
+                // for Zod 3 backwards compatibility
+                const _issue = issue;
+                if (_issue.fatal)
+                    _issue.continue = false;
+                _issue.code ?? (_issue.code = "custom");
+                if (!("input" in _issue))
+                    _issue.input = payload.value;
+                _issue.inst ?? (_issue.inst = ch);
+                _issue.continue ?? (_issue.continue = !ch._zod.def.abort); // abort is always undefined, so this is always true...
+                payload.issues.push(_util_js__WEBPACK_IMPORTED_MODULE_0__/* .issue */ .sn(_issue));
+            }
+        };
+        return fn(payload.value, payload);
+    }, params);
+    return ch;
+}
+// @__NO_SIDE_EFFECTS__
+function _check(fn, params) {
+    const ch = new _checks_js__WEBPACK_IMPORTED_MODULE_1__/* .$ZodCheck */ .QP({
+        check: "custom",
+        ..._util_js__WEBPACK_IMPORTED_MODULE_0__/* .normalizeParams */ .A2(params),
+    });
+    ch._zod.check = fn;
+    return ch;
+}
+// @__NO_SIDE_EFFECTS__
+function describe(description) {
+    const ch = new _checks_js__WEBPACK_IMPORTED_MODULE_1__/* .$ZodCheck */ .QP({ check: "describe" });
+    ch._zod.onattach = [
+        (inst) => {
+            const existing = _registries_js__WEBPACK_IMPORTED_MODULE_2__/* .globalRegistry */ .fd.get(inst) ?? {};
+            _registries_js__WEBPACK_IMPORTED_MODULE_2__/* .globalRegistry */ .fd.add(inst, { ...existing, description });
+        },
+    ];
+    ch._zod.check = () => { }; // no-op check
+    return ch;
+}
+// @__NO_SIDE_EFFECTS__
+function meta(metadata) {
+    const ch = new _checks_js__WEBPACK_IMPORTED_MODULE_1__/* .$ZodCheck */ .QP({ check: "meta" });
+    ch._zod.onattach = [
+        (inst) => {
+            const existing = _registries_js__WEBPACK_IMPORTED_MODULE_2__/* .globalRegistry */ .fd.get(inst) ?? {};
+            _registries_js__WEBPACK_IMPORTED_MODULE_2__/* .globalRegistry */ .fd.add(inst, { ...existing, ...metadata });
+        },
+    ];
+    ch._zod.check = () => { }; // no-op check
+    return ch;
+}
+// @__NO_SIDE_EFFECTS__
+function _stringbool(Classes, _params) {
+    const params = util.normalizeParams(_params);
+    let truthyArray = params.truthy ?? ["true", "1", "yes", "on", "y", "enabled"];
+    let falsyArray = params.falsy ?? ["false", "0", "no", "off", "n", "disabled"];
+    if (params.case !== "sensitive") {
+        truthyArray = truthyArray.map((v) => (typeof v === "string" ? v.toLowerCase() : v));
+        falsyArray = falsyArray.map((v) => (typeof v === "string" ? v.toLowerCase() : v));
+    }
+    const truthySet = new Set(truthyArray);
+    const falsySet = new Set(falsyArray);
+    const _Codec = Classes.Codec ?? schemas.$ZodCodec;
+    const _Boolean = Classes.Boolean ?? schemas.$ZodBoolean;
+    const _String = Classes.String ?? schemas.$ZodString;
+    const stringSchema = new _String({ type: "string", error: params.error });
+    const booleanSchema = new _Boolean({ type: "boolean", error: params.error });
+    const codec = new _Codec({
+        type: "pipe",
+        in: stringSchema,
+        out: booleanSchema,
+        transform: ((input, payload) => {
+            let data = input;
+            if (params.case !== "sensitive")
+                data = data.toLowerCase();
+            if (truthySet.has(data)) {
+                return true;
+            }
+            else if (falsySet.has(data)) {
+                return false;
+            }
+            else {
+                payload.issues.push({
+                    code: "invalid_value",
+                    expected: "stringbool",
+                    values: [...truthySet, ...falsySet],
+                    input: payload.value,
+                    inst: codec,
+                    continue: false,
+                });
+                return {};
+            }
+        }),
+        reverseTransform: ((input, _payload) => {
+            if (input === true) {
+                return truthyArray[0] || "true";
+            }
+            else {
+                return falsyArray[0] || "false";
+            }
+        }),
+        error: params.error,
+    });
+    codec._zod.bag.truthy = truthyArray;
+    codec._zod.bag.falsy = falsyArray;
+    codec._zod.bag.case = params.case ?? "insensitive";
+    return codec;
+}
+// @__NO_SIDE_EFFECTS__
+function _stringFormat(Class, format, fnOrRegex, _params = {}) {
+    const params = util.normalizeParams(_params);
+    const def = {
+        check: "string_format",
+        type: "string",
+        format,
+        fn: typeof fnOrRegex === "function" ? fnOrRegex : (val) => fnOrRegex.test(val),
+        ...params,
+    };
+    if (fnOrRegex instanceof RegExp) {
+        def.pattern = fnOrRegex;
+    }
+    const inst = new Class(def);
+    return inst;
+}
+
+
+/***/ }),
+
+/***/ 4890:
+/***/ ((__unused_webpack___webpack_module__, __webpack_exports__, __nccwpck_require__) => {
+
+/* harmony export */ __nccwpck_require__.d(__webpack_exports__, {
+/* harmony export */   DG: () => (/* binding */ $ZodCheckRegex),
+/* harmony export */   E6: () => (/* binding */ $ZodCheckEndsWith),
+/* harmony export */   J: () => (/* binding */ $ZodCheckStartsWith),
+/* harmony export */   J_: () => (/* binding */ $ZodCheckGreaterThan),
+/* harmony export */   Jk: () => (/* binding */ $ZodCheckMultipleOf),
+/* harmony export */   KH: () => (/* binding */ $ZodCheckNumberFormat),
+/* harmony export */   Kk: () => (/* binding */ $ZodCheckMinLength),
+/* harmony export */   NI: () => (/* binding */ $ZodCheckLowerCase),
+/* harmony export */   QP: () => (/* binding */ $ZodCheck),
+/* harmony export */   RM: () => (/* binding */ $ZodCheckLengthEquals),
+/* harmony export */   Tt: () => (/* binding */ $ZodCheckIncludes),
+/* harmony export */   Yk: () => (/* binding */ $ZodCheckMaxLength),
+/* harmony export */   kH: () => (/* binding */ $ZodCheckUpperCase),
+/* harmony export */   nJ: () => (/* binding */ $ZodCheckProperties),
+/* harmony export */   ql: () => (/* binding */ $ZodCheckStringFormat),
+/* harmony export */   sm: () => (/* binding */ $ZodCheckLessThan),
+/* harmony export */   v$: () => (/* binding */ $ZodCheckOverwrite)
+/* harmony export */ });
+/* unused harmony exports $ZodCheckBigIntFormat, $ZodCheckMaxSize, $ZodCheckMinSize, $ZodCheckSizeEquals, $ZodCheckProperty, $ZodCheckMimeType */
+/* harmony import */ var _core_js__WEBPACK_IMPORTED_MODULE_0__ = __nccwpck_require__(8532);
+/* harmony import */ var _regexes_js__WEBPACK_IMPORTED_MODULE_2__ = __nccwpck_require__(3908);
+/* harmony import */ var _util_js__WEBPACK_IMPORTED_MODULE_1__ = __nccwpck_require__(4723);
+// import { $ZodType } from "./schemas.js";
+
+
+
+const $ZodCheck = /*@__PURE__*/ _core_js__WEBPACK_IMPORTED_MODULE_0__/* .$constructor */ .xI("$ZodCheck", (inst, def) => {
+    var _a;
+    inst._zod ?? (inst._zod = {});
+    inst._zod.def = def;
+    (_a = inst._zod).onattach ?? (_a.onattach = []);
+});
+/** Default `when` for size-based checks: run only on non-nullish values with a `size`. */
+const _whenHasSize = (payload) => {
+    const val = payload.value;
+    return !util.nullish(val) && val.size !== undefined;
+};
+/** Default `when` for length-based checks: run only on non-nullish values with a `length`. */
+const _whenHasLength = (payload) => {
+    const val = payload.value;
+    return !_util_js__WEBPACK_IMPORTED_MODULE_1__/* .nullish */ .cl(val) && val.length !== undefined;
+};
+const numericOriginMap = {
+    number: "number",
+    bigint: "bigint",
+    object: "date",
+};
+const $ZodCheckLessThan = /*@__PURE__*/ _core_js__WEBPACK_IMPORTED_MODULE_0__/* .$constructor */ .xI("$ZodCheckLessThan", (inst, def) => {
+    $ZodCheck.init(inst, def);
+    const origin = numericOriginMap[typeof def.value];
+    inst._zod.check = (payload) => {
+        if (def.inclusive ? payload.value <= def.value : payload.value < def.value) {
+            return;
+        }
+        payload.issues.push({
+            origin: numericOriginMap[typeof payload.value] ?? origin,
+            code: "too_big",
+            maximum: typeof def.value === "object" ? def.value.getTime() : def.value,
+            input: payload.value,
+            inclusive: def.inclusive,
+            inst,
+            continue: !def.abort,
+        });
+    };
+});
+const $ZodCheckGreaterThan = /*@__PURE__*/ _core_js__WEBPACK_IMPORTED_MODULE_0__/* .$constructor */ .xI("$ZodCheckGreaterThan", (inst, def) => {
+    $ZodCheck.init(inst, def);
+    const origin = numericOriginMap[typeof def.value];
+    inst._zod.check = (payload) => {
+        if (def.inclusive ? payload.value >= def.value : payload.value > def.value) {
+            return;
+        }
+        payload.issues.push({
+            origin: numericOriginMap[typeof payload.value] ?? origin,
+            code: "too_small",
+            minimum: typeof def.value === "object" ? def.value.getTime() : def.value,
+            input: payload.value,
+            inclusive: def.inclusive,
+            inst,
+            continue: !def.abort,
+        });
+    };
+});
+const $ZodCheckMultipleOf = 
+/*@__PURE__*/ _core_js__WEBPACK_IMPORTED_MODULE_0__/* .$constructor */ .xI("$ZodCheckMultipleOf", (inst, def) => {
+    $ZodCheck.init(inst, def);
+    inst._zod.check = (payload) => {
+        if (typeof payload.value !== typeof def.value)
+            throw new Error("Cannot mix number and bigint in multiple_of check.");
+        const isMultiple = typeof payload.value === "bigint"
+            ? // `value % 0n` throws, and nothing is a multiple of zero — the number branch already fails this way via NaN
+                def.value !== BigInt(0) && payload.value % def.value === BigInt(0)
+            : _util_js__WEBPACK_IMPORTED_MODULE_1__/* .floatSafeRemainder */ .LG(payload.value, def.value) === 0;
+        if (isMultiple)
+            return;
+        payload.issues.push({
+            origin: typeof payload.value,
+            code: "not_multiple_of",
+            divisor: def.value,
+            input: payload.value,
+            inst,
+            continue: !def.abort,
+        });
+    };
+});
+const $ZodCheckNumberFormat = /*@__PURE__*/ _core_js__WEBPACK_IMPORTED_MODULE_0__/* .$constructor */ .xI("$ZodCheckNumberFormat", (inst, def) => {
+    $ZodCheck.init(inst, def); // no format checks
+    def.format = def.format || "float64";
+    const isInt = def.format?.includes("int");
+    const origin = isInt ? "int" : "number";
+    const [minimum, maximum] = _util_js__WEBPACK_IMPORTED_MODULE_1__/* .NUMBER_FORMAT_RANGES */ .zH[def.format];
+    inst._zod.check = (payload) => {
+        const input = payload.value;
+        if (isInt) {
+            if (!Number.isInteger(input)) {
+                // invalid_format issue
+                // payload.issues.push({
+                //   expected: def.format,
+                //   format: def.format,
+                //   code: "invalid_format",
+                //   input,
+                //   inst,
+                // });
+                // invalid_type issue
+                payload.issues.push({
+                    expected: origin,
+                    format: def.format,
+                    code: "invalid_type",
+                    continue: false,
+                    input,
+                    inst,
+                });
+                return;
+                // not_multiple_of issue
+                // payload.issues.push({
+                //   code: "not_multiple_of",
+                //   origin: "number",
+                //   input,
+                //   inst,
+                //   divisor: 1,
+                // });
+            }
+            if (!Number.isSafeInteger(input)) {
+                if (input > 0) {
+                    // too_big
+                    payload.issues.push({
+                        input,
+                        code: "too_big",
+                        maximum: Number.MAX_SAFE_INTEGER,
+                        note: "Integers must be within the safe integer range.",
+                        inst,
+                        origin,
+                        inclusive: true,
+                        continue: !def.abort,
+                    });
+                }
+                else {
+                    // too_small
+                    payload.issues.push({
+                        input,
+                        code: "too_small",
+                        minimum: Number.MIN_SAFE_INTEGER,
+                        note: "Integers must be within the safe integer range.",
+                        inst,
+                        origin,
+                        inclusive: true,
+                        continue: !def.abort,
+                    });
+                }
+                return;
+            }
+        }
+        if (input < minimum) {
+            payload.issues.push({
+                origin: "number",
+                input,
+                code: "too_small",
+                minimum,
+                inclusive: true,
+                inst,
+                continue: !def.abort,
+            });
+        }
+        if (input > maximum) {
+            payload.issues.push({
+                origin: "number",
+                input,
+                code: "too_big",
+                maximum,
+                inclusive: true,
+                inst,
+                continue: !def.abort,
+            });
+        }
+    };
+});
+const $ZodCheckBigIntFormat = /*@__PURE__*/ (/* unused pure expression or super */ null && (core.$constructor("$ZodCheckBigIntFormat", (inst, def) => {
+    $ZodCheck.init(inst, def); // no format checks
+    const [minimum, maximum] = util.BIGINT_FORMAT_RANGES[def.format];
+    inst._zod.check = (payload) => {
+        const input = payload.value;
+        if (input < minimum) {
+            payload.issues.push({
+                origin: "bigint",
+                input,
+                code: "too_small",
+                minimum: minimum,
+                inclusive: true,
+                inst,
+                continue: !def.abort,
+            });
+        }
+        if (input > maximum) {
+            payload.issues.push({
+                origin: "bigint",
+                input,
+                code: "too_big",
+                maximum,
+                inclusive: true,
+                inst,
+                continue: !def.abort,
+            });
+        }
+    };
+})));
+const $ZodCheckMaxSize = /*@__PURE__*/ (/* unused pure expression or super */ null && (core.$constructor("$ZodCheckMaxSize", (inst, def) => {
+    var _a;
+    $ZodCheck.init(inst, def);
+    (_a = inst._zod.def).when ?? (_a.when = _whenHasSize);
+    inst._zod.check = (payload) => {
+        const input = payload.value;
+        const size = input.size;
+        if (size <= def.maximum)
+            return;
+        payload.issues.push({
+            origin: util.getSizableOrigin(input),
+            code: "too_big",
+            maximum: def.maximum,
+            inclusive: true,
+            input,
+            inst,
+            continue: !def.abort,
+        });
+    };
+})));
+const $ZodCheckMinSize = /*@__PURE__*/ (/* unused pure expression or super */ null && (core.$constructor("$ZodCheckMinSize", (inst, def) => {
+    var _a;
+    $ZodCheck.init(inst, def);
+    (_a = inst._zod.def).when ?? (_a.when = _whenHasSize);
+    inst._zod.check = (payload) => {
+        const input = payload.value;
+        const size = input.size;
+        if (size >= def.minimum)
+            return;
+        payload.issues.push({
+            origin: util.getSizableOrigin(input),
+            code: "too_small",
+            minimum: def.minimum,
+            inclusive: true,
+            input,
+            inst,
+            continue: !def.abort,
+        });
+    };
+})));
+const $ZodCheckSizeEquals = /*@__PURE__*/ (/* unused pure expression or super */ null && (core.$constructor("$ZodCheckSizeEquals", (inst, def) => {
+    var _a;
+    $ZodCheck.init(inst, def);
+    (_a = inst._zod.def).when ?? (_a.when = _whenHasSize);
+    inst._zod.check = (payload) => {
+        const input = payload.value;
+        const size = input.size;
+        if (size === def.size)
+            return;
+        const tooBig = size > def.size;
+        payload.issues.push({
+            origin: util.getSizableOrigin(input),
+            ...(tooBig ? { code: "too_big", maximum: def.size } : { code: "too_small", minimum: def.size }),
+            inclusive: true,
+            exact: true,
+            input: payload.value,
+            inst,
+            continue: !def.abort,
+        });
+    };
+})));
+const $ZodCheckMaxLength = /*@__PURE__*/ _core_js__WEBPACK_IMPORTED_MODULE_0__/* .$constructor */ .xI("$ZodCheckMaxLength", (inst, def) => {
+    var _a;
+    $ZodCheck.init(inst, def);
+    (_a = inst._zod.def).when ?? (_a.when = _whenHasLength);
+    inst._zod.check = (payload) => {
+        const input = payload.value;
+        const units = input.length;
+        // Strings are measured in Unicode code points, not UTF-16 units. A code point is at most two units, so a string that already fits in units fits in code points; only an overflow has to be counted.
+        const length = typeof input === "string" && units > def.maximum ? _util_js__WEBPACK_IMPORTED_MODULE_1__/* .codePointLength */ .O7(input) : units;
+        if (length <= def.maximum)
+            return;
+        const origin = _util_js__WEBPACK_IMPORTED_MODULE_1__/* .getLengthableOrigin */ .Rc(input);
+        payload.issues.push({
+            origin,
+            code: "too_big",
+            maximum: def.maximum,
+            inclusive: true,
+            input,
+            inst,
+            continue: !def.abort,
+        });
+    };
+});
+const $ZodCheckMinLength = /*@__PURE__*/ _core_js__WEBPACK_IMPORTED_MODULE_0__/* .$constructor */ .xI("$ZodCheckMinLength", (inst, def) => {
+    var _a;
+    $ZodCheck.init(inst, def);
+    (_a = inst._zod.def).when ?? (_a.when = _whenHasLength);
+    inst._zod.check = (payload) => {
+        const input = payload.value;
+        const units = input.length;
+        // A code point is one or two UTF-16 units, so fewer units than the floor can never reach it and twice the floor always clears it. Only in between is the exact count in doubt.
+        const length = typeof input === "string" && units >= def.minimum && units < def.minimum * 2
+            ? _util_js__WEBPACK_IMPORTED_MODULE_1__/* .codePointLength */ .O7(input)
+            : units;
+        if (length >= def.minimum)
+            return;
+        const origin = _util_js__WEBPACK_IMPORTED_MODULE_1__/* .getLengthableOrigin */ .Rc(input);
+        payload.issues.push({
+            origin,
+            code: "too_small",
+            minimum: def.minimum,
+            inclusive: true,
+            input,
+            inst,
+            continue: !def.abort,
+        });
+    };
+});
+const $ZodCheckLengthEquals = /*@__PURE__*/ _core_js__WEBPACK_IMPORTED_MODULE_0__/* .$constructor */ .xI("$ZodCheckLengthEquals", (inst, def) => {
+    var _a;
+    $ZodCheck.init(inst, def);
+    (_a = inst._zod.def).when ?? (_a.when = _whenHasLength);
+    inst._zod.check = (payload) => {
+        const input = payload.value;
+        const units = input.length;
+        // A code point is one or two UTF-16 units, so outside `[length, length * 2]` units the target is missed either way — and missed in the same direction in both measures.
+        const length = typeof input === "string" && units >= def.length && units <= def.length * 2
+            ? _util_js__WEBPACK_IMPORTED_MODULE_1__/* .codePointLength */ .O7(input)
+            : units;
+        if (length === def.length)
+            return;
+        const origin = _util_js__WEBPACK_IMPORTED_MODULE_1__/* .getLengthableOrigin */ .Rc(input);
+        const tooBig = length > def.length;
+        payload.issues.push({
+            origin,
+            ...(tooBig ? { code: "too_big", maximum: def.length } : { code: "too_small", minimum: def.length }),
+            inclusive: true,
+            exact: true,
+            input: payload.value,
+            inst,
+            continue: !def.abort,
+        });
+    };
+});
+const $ZodCheckStringFormat = /*@__PURE__*/ _core_js__WEBPACK_IMPORTED_MODULE_0__/* .$constructor */ .xI("$ZodCheckStringFormat", (inst, def) => {
+    var _a, _b;
+    $ZodCheck.init(inst, def);
+    if (def.pattern)
+        (_a = inst._zod).check ?? (_a.check = (payload) => {
+            def.pattern.lastIndex = 0;
+            if (def.pattern.test(payload.value))
+                return;
+            payload.issues.push({
+                origin: "string",
+                code: "invalid_format",
+                format: def.format,
+                input: payload.value,
+                ...(def.pattern ? { pattern: def.pattern.toString() } : {}),
+                inst,
+                continue: !def.abort,
+            });
+        });
+    else
+        (_b = inst._zod).check ?? (_b.check = () => { });
+});
+const $ZodCheckRegex = /*@__PURE__*/ _core_js__WEBPACK_IMPORTED_MODULE_0__/* .$constructor */ .xI("$ZodCheckRegex", (inst, def) => {
+    $ZodCheckStringFormat.init(inst, def);
+    inst._zod.check = (payload) => {
+        def.pattern.lastIndex = 0;
+        if (def.pattern.test(payload.value))
+            return;
+        payload.issues.push({
+            origin: "string",
+            code: "invalid_format",
+            format: "regex",
+            input: payload.value,
+            pattern: def.pattern.toString(),
+            inst,
+            continue: !def.abort,
+        });
+    };
+});
+const $ZodCheckLowerCase = /*@__PURE__*/ _core_js__WEBPACK_IMPORTED_MODULE_0__/* .$constructor */ .xI("$ZodCheckLowerCase", (inst, def) => {
+    def.pattern ?? (def.pattern = _regexes_js__WEBPACK_IMPORTED_MODULE_2__/* .lowercase */ .AC);
+    $ZodCheckStringFormat.init(inst, def);
+});
+const $ZodCheckUpperCase = /*@__PURE__*/ _core_js__WEBPACK_IMPORTED_MODULE_0__/* .$constructor */ .xI("$ZodCheckUpperCase", (inst, def) => {
+    def.pattern ?? (def.pattern = _regexes_js__WEBPACK_IMPORTED_MODULE_2__/* .uppercase */ .Zv);
+    $ZodCheckStringFormat.init(inst, def);
+});
+const $ZodCheckIncludes = /*@__PURE__*/ _core_js__WEBPACK_IMPORTED_MODULE_0__/* .$constructor */ .xI("$ZodCheckIncludes", (inst, def) => {
+    $ZodCheck.init(inst, def);
+    const escapedRegex = _util_js__WEBPACK_IMPORTED_MODULE_1__/* .escapeRegex */ .sD(def.includes);
+    // `String.prototype.includes(sub, position)` matches `sub` at `position`
+    // OR LATER, so the pattern must allow at least `position` leading chars
+    // (`{N,}`), not exactly `position` chars (`{N}`).
+    const pattern = new RegExp(typeof def.position === "number" ? `^.{${def.position},}${escapedRegex}` : escapedRegex);
+    def.pattern = pattern;
+    inst._zod.check = (payload) => {
+        if (payload.value.includes(def.includes, def.position))
+            return;
+        payload.issues.push({
+            origin: "string",
+            code: "invalid_format",
+            format: "includes",
+            includes: def.includes,
+            input: payload.value,
+            inst,
+            continue: !def.abort,
+        });
+    };
+});
+const $ZodCheckStartsWith = /*@__PURE__*/ _core_js__WEBPACK_IMPORTED_MODULE_0__/* .$constructor */ .xI("$ZodCheckStartsWith", (inst, def) => {
+    $ZodCheck.init(inst, def);
+    const pattern = new RegExp(`^${_util_js__WEBPACK_IMPORTED_MODULE_1__/* .escapeRegex */ .sD(def.prefix)}.*`);
+    def.pattern ?? (def.pattern = pattern);
+    inst._zod.check = (payload) => {
+        if (payload.value.startsWith(def.prefix))
+            return;
+        payload.issues.push({
+            origin: "string",
+            code: "invalid_format",
+            format: "starts_with",
+            prefix: def.prefix,
+            input: payload.value,
+            inst,
+            continue: !def.abort,
+        });
+    };
+});
+const $ZodCheckEndsWith = /*@__PURE__*/ _core_js__WEBPACK_IMPORTED_MODULE_0__/* .$constructor */ .xI("$ZodCheckEndsWith", (inst, def) => {
+    $ZodCheck.init(inst, def);
+    const pattern = new RegExp(`.*${_util_js__WEBPACK_IMPORTED_MODULE_1__/* .escapeRegex */ .sD(def.suffix)}$`);
+    def.pattern ?? (def.pattern = pattern);
+    inst._zod.check = (payload) => {
+        if (payload.value.endsWith(def.suffix))
+            return;
+        payload.issues.push({
+            origin: "string",
+            code: "invalid_format",
+            format: "ends_with",
+            suffix: def.suffix,
+            input: payload.value,
+            inst,
+            continue: !def.abort,
+        });
+    };
+});
+///////////////////////////////////
+/////    $ZodCheckProperty    /////
+///////////////////////////////////
+function handleCheckPropertyResult(result, payload, property) {
+    if (result.issues.length) {
+        payload.issues.push(..._util_js__WEBPACK_IMPORTED_MODULE_1__/* .prefixIssues */ .lQ(property, result.issues));
+    }
+}
+const $ZodCheckProperty = /*@__PURE__*/ (/* unused pure expression or super */ null && (core.$constructor("$ZodCheckProperty", (inst, def) => {
+    $ZodCheck.init(inst, def);
+    inst._zod.check = (payload) => {
+        const result = def.schema._zod.run({
+            value: payload.value[def.property],
+            issues: [],
+        }, {});
+        if (result instanceof Promise) {
+            return result.then((result) => handleCheckPropertyResult(result, payload, def.property));
+        }
+        handleCheckPropertyResult(result, payload, def.property);
+        return;
+    };
+})));
+const $ZodCheckProperties = /*@__PURE__*/ _core_js__WEBPACK_IMPORTED_MODULE_0__/* .$constructor */ .xI("$ZodCheckProperties", (inst, def) => {
+    $ZodCheck.init(inst, def);
+    _util_js__WEBPACK_IMPORTED_MODULE_1__/* .hide */ .jD(inst, Symbol.iterator, function* () {
+        yield inst;
+    });
+    // key and schema snapshotted together: reading one live and the other cached lets a later mutation of the caller's shape object pair a stale key with a missing schema
+    let entries;
+    inst._zod.check = (payload) => {
+        // the base schema already typed the value, so only a nullish one is rejected here: the properties read on a primitive too, matching z.property() on a string's length
+        if (payload.value == null) {
+            payload.issues.push({ expected: "object", code: "invalid_type", input: payload.value, inst });
+            return undefined;
+        }
+        entries ?? (entries = Reflect.ownKeys(def.shape).map((key) => [key, def.shape[key]]));
+        const input = payload.value;
+        let proms;
+        for (const [key, schema] of entries) {
+            const result = schema._zod.run({ value: input[key], issues: [] }, {});
+            if (result instanceof Promise) {
+                proms ?? (proms = []);
+                proms.push(result.then((result) => handleCheckPropertyResult(result, payload, key)));
+            }
+            else {
+                handleCheckPropertyResult(result, payload, key);
+            }
+        }
+        if (proms)
+            return Promise.all(proms).then(() => undefined);
+        return undefined;
+    };
+});
+const $ZodCheckMimeType = /*@__PURE__*/ (/* unused pure expression or super */ null && (core.$constructor("$ZodCheckMimeType", (inst, def) => {
+    $ZodCheck.init(inst, def);
+    const mimeSet = new Set(def.mime);
+    inst._zod.check = (payload) => {
+        if (mimeSet.has(payload.value.type))
+            return;
+        payload.issues.push({
+            code: "invalid_value",
+            values: def.mime,
+            input: payload.value.type,
+            inst,
+            continue: !def.abort,
+        });
+    };
+})));
+const $ZodCheckOverwrite = /*@__PURE__*/ _core_js__WEBPACK_IMPORTED_MODULE_0__/* .$constructor */ .xI("$ZodCheckOverwrite", (inst, def) => {
+    $ZodCheck.init(inst, def);
+    inst._zod.check = (payload) => {
+        payload.value = def.tx(payload.value);
+    };
+});
 
 
 /***/ }),
@@ -27054,6 +27654,265 @@ function config(newConfig) {
         Object.assign(globalConfig, newConfig);
     return globalConfig;
 }
+
+
+/***/ }),
+
+/***/ 3908:
+/***/ ((__unused_webpack___webpack_module__, __webpack_exports__, __nccwpck_require__) => {
+
+/* harmony export */ __nccwpck_require__.d(__webpack_exports__, {
+/* harmony export */   AC: () => (/* binding */ lowercase),
+/* harmony export */   Ak: () => (/* binding */ nanoid),
+/* harmony export */   D2: () => (/* binding */ nanoidOfLength),
+/* harmony export */   F: () => (/* binding */ httpProtocol),
+/* harmony export */   Gl: () => (/* binding */ cuid2),
+/* harmony export */   K3: () => (/* binding */ base64),
+/* harmony export */   Os: () => (/* binding */ guid),
+/* harmony export */   Rp: () => (/* binding */ email),
+/* harmony export */   Z0: () => (/* binding */ ulid),
+/* harmony export */   Zg: () => (/* binding */ emoji),
+/* harmony export */   Zv: () => (/* binding */ uppercase),
+/* harmony export */   ai: () => (/* binding */ number),
+/* harmony export */   ch: () => (/* binding */ _null),
+/* harmony export */   fO: () => (/* binding */ ksuid),
+/* harmony export */   gF: () => (/* binding */ cuid),
+/* harmony export */   gp: () => (/* binding */ anyString),
+/* harmony export */   hQ: () => (/* binding */ e164),
+/* harmony export */   kB: () => (/* binding */ time),
+/* harmony export */   kM: () => (/* binding */ xid),
+/* harmony export */   l7: () => (/* binding */ cidrv6),
+/* harmony export */   nd: () => (/* binding */ integer),
+/* harmony export */   o: () => (/* binding */ bigint),
+/* harmony export */   p0: () => (/* binding */ duration),
+/* harmony export */   p6: () => (/* binding */ date),
+/* harmony export */   r0: () => (/* binding */ base64url),
+/* harmony export */   uR: () => (/* binding */ uuid),
+/* harmony export */   uX: () => (/* binding */ ipv4),
+/* harmony export */   ug: () => (/* binding */ ipv6),
+/* harmony export */   w$: () => (/* binding */ datetime),
+/* harmony export */   zM: () => (/* binding */ boolean),
+/* harmony export */   zr: () => (/* binding */ cidrv4)
+/* harmony export */ });
+/* unused harmony exports extendedDuration, uuid4, uuid6, uuid7, html5Email, rfc5322Email, unicodeEmail, idnEmail, browserEmail, mac, hostname, domain, creditCard, currencyCode, iban, string, undefined, hex, md5_hex, md5_base64, md5_base64url, sha1_hex, sha1_base64, sha1_base64url, sha256_hex, sha256_base64, sha256_base64url, sha384_hex, sha384_base64, sha384_base64url, sha512_hex, sha512_base64, sha512_base64url */
+
+/**
+ * @deprecated CUID v1 is deprecated by its authors due to information leakage
+ * (timestamps embedded in the id). Use {@link cuid2} instead.
+ * See https://github.com/paralleldrive/cuid.
+ */
+const cuid = /^[cC][0-9a-z]{6,}$/;
+const cuid2 = /^[0-9a-z]+$/;
+const ulid = /^[0-7][0-9A-HJKMNP-TV-Za-hjkmnp-tv-z]{25}$/;
+const xid = /^[0-9a-vA-V]{20}$/;
+const ksuid = /^[A-Za-z0-9]{27}$/;
+const nanoid = /^[a-zA-Z0-9_-]{21}$/;
+function nanoidOfLength(length) {
+    return new RegExp(`^[a-zA-Z0-9_-]{${length}}$`);
+}
+/** ISO 8601-1 duration regex. Does not support the 8601-2 extensions like negative durations or fractional/negative components. */
+const duration = /^P(?:(\d+W)|(?!.*W)(?=\d|T\d)(\d+Y)?(\d+M)?(\d+D)?(T(?=\d)(\d+H)?(\d+M)?(\d+([.,]\d+)?S)?)?)$/;
+/** Implements ISO 8601-2 extensions like explicit +- prefixes, mixing weeks with other units, and fractional/negative components. */
+const extendedDuration = /^[-+]?P(?!$)(?:(?:[-+]?\d+Y)|(?:[-+]?\d+[.,]\d+Y$))?(?:(?:[-+]?\d+M)|(?:[-+]?\d+[.,]\d+M$))?(?:(?:[-+]?\d+W)|(?:[-+]?\d+[.,]\d+W$))?(?:(?:[-+]?\d+D)|(?:[-+]?\d+[.,]\d+D$))?(?:T(?=[\d+-])(?:(?:[-+]?\d+H)|(?:[-+]?\d+[.,]\d+H$))?(?:(?:[-+]?\d+M)|(?:[-+]?\d+[.,]\d+M$))?(?:[-+]?\d+(?:[.,]\d+)?S)?)??$/;
+/** A regex for any UUID-like identifier: 8-4-4-4-12 hex pattern */
+const guid = /^([0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12})$/;
+/** Returns a regex for validating an RFC 9562/4122 UUID.
+ *
+ * @param version Optionally specify a version 1-8. If no version is specified, all versions are supported. */
+const uuid = (version) => {
+    if (!version)
+        return /^([0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[1-8][0-9a-fA-F]{3}-[89abAB][0-9a-fA-F]{3}-[0-9a-fA-F]{12}|00000000-0000-0000-0000-000000000000|ffffffff-ffff-ffff-ffff-ffffffffffff)$/;
+    return new RegExp(`^([0-9a-fA-F]{8}-[0-9a-fA-F]{4}-${version}[0-9a-fA-F]{3}-[89abAB][0-9a-fA-F]{3}-[0-9a-fA-F]{12})$`);
+};
+const uuid4 = /*@__PURE__*/ (/* unused pure expression or super */ null && (uuid(4)));
+const uuid6 = /*@__PURE__*/ (/* unused pure expression or super */ null && (uuid(6)));
+const uuid7 = /*@__PURE__*/ (/* unused pure expression or super */ null && (uuid(7)));
+/** Practical email validation */
+const email = /^(?:[A-Za-z0-9_'+\-]+\.)*[A-Za-z0-9_'+\-]*[A-Za-z0-9_+-]@(?:[A-Za-z0-9][A-Za-z0-9\-]*\.)+[A-Za-z]{2,}$/;
+/** Equivalent to the HTML5 input[type=email] validation implemented by browsers. Source: https://developer.mozilla.org/en-US/docs/Web/HTML/Element/input/email */
+const html5Email = /^[a-zA-Z0-9.!#$%&'*+/=?^_`{|}~-]+@[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?(?:\.[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?)*$/;
+/** The classic emailregex.com regex for RFC 5322-compliant emails */
+const rfc5322Email = /^(([^<>()\[\]\\.,;:\s@"]+(\.[^<>()\[\]\\.,;:\s@"]+)*)|(".+"))@((\[[0-9]{1,3}\.[0-9]{1,3}\.[0-9]{1,3}\.[0-9]{1,3}])|(([a-zA-Z\-0-9]+\.)+[a-zA-Z]{2,}))$/;
+/** A loose regex that allows Unicode characters, enforces length limits, and that's about it. */
+const unicodeEmail = /^[^\s@"]{1,64}@[^\s@]{1,255}$/u;
+const idnEmail = (/* unused pure expression or super */ null && (unicodeEmail));
+const browserEmail = /^[a-zA-Z0-9.!#$%&'*+/=?^_`{|}~-]+@[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?(?:\.[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?)*$/;
+// from https://thekevinscott.com/emojis-in-javascript/#writing-a-regular-expression
+// Single character class, not an alternation: the two properties overlap (U+1F9B0-U+1F9B3), so `(A|B)+` backtracks exponentially on a failed match. The leading lookahead then demands one anchor — a pictograph, a regional indicator, or the enclosing keycap — because `\p{Emoji_Component}` on its own covers ASCII digits, `#`, `*`, ZWJ, variation selectors and skin tone modifiers, none of which is an emoji without a base.
+const _emoji = `^(?=[\\s\\S]*[\\p{Extended_Pictographic}\\p{Regional_Indicator}\\u20E3])[\\p{Extended_Pictographic}\\p{Emoji_Component}]+$`;
+function emoji() {
+    return new RegExp(_emoji, "u");
+}
+const ipv4 = /^(?:(?:25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9][0-9]|[0-9])\.){3}(?:25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9][0-9]|[0-9])$/;
+const ipv6 = /^(([0-9a-fA-F]{1,4}:){7}[0-9a-fA-F]{1,4}|([0-9a-fA-F]{1,4}:){1,7}:|([0-9a-fA-F]{1,4}:){1,6}:[0-9a-fA-F]{1,4}|([0-9a-fA-F]{1,4}:){1,5}(:[0-9a-fA-F]{1,4}){1,2}|([0-9a-fA-F]{1,4}:){1,4}(:[0-9a-fA-F]{1,4}){1,3}|([0-9a-fA-F]{1,4}:){1,3}(:[0-9a-fA-F]{1,4}){1,4}|([0-9a-fA-F]{1,4}:){1,2}(:[0-9a-fA-F]{1,4}){1,5}|[0-9a-fA-F]{1,4}:((:[0-9a-fA-F]{1,4}){1,6})|:((:[0-9a-fA-F]{1,4}){1,7}|:))$/;
+const mac = (delimiter) => {
+    const escapedDelim = util.escapeRegex(delimiter ?? ":");
+    return new RegExp(`^(?:[0-9A-F]{2}${escapedDelim}){5}[0-9A-F]{2}$|^(?:[0-9a-f]{2}${escapedDelim}){5}[0-9a-f]{2}$`);
+};
+const cidrv4 = /^((25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9][0-9]|[0-9])\.){3}(25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9][0-9]|[0-9])\/([0-9]|[1-2][0-9]|3[0-2])$/;
+const cidrv6 = /^(([0-9a-fA-F]{1,4}:){7}[0-9a-fA-F]{1,4}|([0-9a-fA-F]{1,4}:){1,7}:|([0-9a-fA-F]{1,4}:){1,6}:[0-9a-fA-F]{1,4}|([0-9a-fA-F]{1,4}:){1,5}(:[0-9a-fA-F]{1,4}){1,2}|([0-9a-fA-F]{1,4}:){1,4}(:[0-9a-fA-F]{1,4}){1,3}|([0-9a-fA-F]{1,4}:){1,3}(:[0-9a-fA-F]{1,4}){1,4}|([0-9a-fA-F]{1,4}:){1,2}(:[0-9a-fA-F]{1,4}){1,5}|[0-9a-fA-F]{1,4}:((:[0-9a-fA-F]{1,4}){1,6})|:((:[0-9a-fA-F]{1,4}){1,7}|:))\/(12[0-8]|1[01][0-9]|[1-9]?[0-9])$/;
+// https://stackoverflow.com/questions/7860392/determine-if-string-is-in-base64-using-javascript
+const base64 = /^$|^(?:[0-9a-zA-Z+/]{4})*(?:(?:[0-9a-zA-Z+/]{2}==)|(?:[0-9a-zA-Z+/]{3}=))?$/;
+const base64url = /^(?:[A-Za-z0-9_-]{4})*(?:[A-Za-z0-9_-]{2,3})?$/;
+// based on https://stackoverflow.com/questions/106179/regular-expression-to-match-dns-hostname-or-ip-address
+// export const hostname: RegExp = /^([a-zA-Z0-9-]+\.)*[a-zA-Z0-9-]+$/;
+const hostname = /^(?=.{1,253}\.?$)[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?(?:\.[a-zA-Z0-9](?:[-0-9a-zA-Z]{0,61}[0-9a-zA-Z])?)*\.?$/;
+const domain = /^(?=.{1,253}$)([a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?\.)+[a-zA-Z]{2,63}$/;
+const httpProtocol = /^https?$/;
+// https://blog.stevenlevithan.com/archives/validate-phone-number#r4-3 (regex sans spaces) E.164: leading digit must be 1-9; total digits (excluding '+') between 7-15
+const e164 = /^\+[1-9]\d{6,14}$/;
+// Credit card shape: 12–19 digits, optionally separated by single spaces or single hyphens. ISO/IEC 7812 caps the PAN at 19 digits; 12 is the shortest issued length (Maestro).
+const creditCard = /^\d(?:[ -]?\d){11,18}$/;
+// ISO 4217 alpha codes from the SIX list, regenerated by scripts/update-iso-4217.ts
+const currencyCode = /^(?:AED|AFN|ALL|AMD|AOA|ARS|AUD|AWG|AZN|BAM|BBD|BDT|BHD|BIF|BMD|BND|BOB|BOV|BRL|BSD|BTN|BWP|BYN|BZD|CAD|CDF|CHE|CHF|CHW|CLF|CLP|CNY|COP|COU|CRC|CUP|CVE|CZK|DJF|DKK|DOP|DZD|EGP|ERN|ETB|EUR|FJD|FKP|GBP|GEL|GHS|GIP|GMD|GNF|GTQ|GYD|HKD|HNL|HTG|HUF|IDR|ILS|INR|IQD|IRR|ISK|JMD|JOD|JPY|KES|KGS|KHR|KMF|KPW|KRW|KWD|KYD|KZT|LAK|LBP|LKR|LRD|LSL|LYD|MAD|MDL|MGA|MKD|MMK|MNT|MOP|MRU|MUR|MVR|MWK|MXN|MXV|MYR|MZN|NAD|NGN|NIO|NOK|NPR|NZD|OMR|PAB|PEN|PGK|PHP|PKR|PLN|PYG|QAR|RON|RSD|RUB|RWF|SAR|SBD|SCR|SDG|SEK|SGD|SHP|SLE|SOS|SRD|SSP|STN|SVC|SYP|SZL|THB|TJS|TMT|TND|TOP|TRY|TTD|TWD|TZS|UAH|UGX|USD|USN|UYI|UYU|UYW|UZS|VED|VES|VND|VUV|WST|XAD|XAF|XAG|XAU|XBA|XBB|XBC|XBD|XCD|XCG|XDR|XOF|XPD|XPF|XPT|XSU|XTS|XUA|XXX|YER|ZAR|ZMW|ZWG)$/;
+// iban electronic format: 2-letter country, check digits 02-98 (the only values `98 - remainder` can produce), 11-30 bban characters
+const iban = /^[A-Z]{2}(?!00|01|99)\d{2}[A-Z0-9]{11,30}$/;
+const dateSource = `(?:(?:\\d\\d[2468][048]|\\d\\d[13579][26]|\\d\\d0[48]|[02468][048]00|[13579][26]00)-02-29|\\d{4}-(?:(?:0[13578]|1[02])-(?:0[1-9]|[12]\\d|3[01])|(?:0[469]|11)-(?:0[1-9]|[12]\\d|30)|(?:02)-(?:0[1-9]|1\\d|2[0-8])))`;
+/** Anchors a pattern source. The interpolation lives here rather than at the call site because
+ * esbuild will not drop a `@__PURE__` call whose own argument interpolates a variable, but it
+ * will drop `anchor(dateSource)`. Keeping it inline pinned `date` into every bundle. */
+function anchor(source) {
+    return new RegExp(`^${source}$`);
+}
+const date = /*@__PURE__*/ anchor(dateSource);
+function timeSource(args) {
+    const hhmm = `(?:[01]\\d|2[0-3]):[0-5]\\d`;
+    const regex = typeof args.precision === "number"
+        ? args.precision === -1
+            ? `${hhmm}`
+            : args.precision === 0
+                ? `${hhmm}:[0-5]\\d`
+                : `${hhmm}:[0-5]\\d\\.\\d{${args.precision}}`
+        : args.seconds
+            ? `${hhmm}:[0-5]\\d(?:\\.\\d+)?`
+            : `${hhmm}(?::[0-5]\\d(?:\\.\\d+)?)?`;
+    return regex;
+}
+function time(args) {
+    return new RegExp(`^${timeSource(args)}$`);
+}
+// Adapted from https://stackoverflow.com/a/3143231
+function datetime(args) {
+    const opts = ["Z"];
+    // if (args.offset) opts.push(`([+-]\\d{2}:\\d{2})`);
+    if (args.offset)
+        opts.push(`([+-](?:[01]\\d|2[0-3]):[0-5]\\d)`);
+    // RFC 3339 mandates seconds wherever the time carries a `Z` or an offset, so only the unqualified form `local` adds may omit them
+    const qualified = `${timeSource({ precision: args.precision, seconds: true })}(?:${opts.join("|")})`;
+    const timeRegex = args.local ? `${qualified}|${timeSource({ precision: args.precision })}` : qualified;
+    return new RegExp(`^${dateSource}T(?:${timeRegex})$`);
+}
+// the unbounded form of `string()` as a literal, so every plain string shares one instance instead of building its own
+const anyString = /^[\s\S]{0,}$/;
+const string = (params) => {
+    const regex = params ? `[\\s\\S]{${params?.minimum ?? 0},${params?.maximum ?? ""}}` : `[\\s\\S]*`;
+    return new RegExp(`^${regex}$`);
+};
+const bigint = /^-?\d+n?$/;
+const integer = /^-?\d+$/;
+const number = /^-?\d+(?:\.\d+)?$/;
+const boolean = /^(?:true|false)$/i;
+const _null = /^null$/i;
+
+const _undefined = /^undefined$/i;
+
+// regex for string with no uppercase letters
+const lowercase = /^[^A-Z]*$/;
+// regex for string with no lowercase letters
+const uppercase = /^[^a-z]*$/;
+// regex for hexadecimal strings (any length)
+const hex = /^[0-9a-fA-F]*$/;
+// Hash regexes for different algorithms and encodings
+// Helper function to create base64 regex with exact length and padding
+function fixedBase64(bodyLength, padding) {
+    return new RegExp(`^[A-Za-z0-9+/]{${bodyLength}}${padding}$`);
+}
+// Helper function to create base64url regex with exact length (no padding)
+function fixedBase64url(length) {
+    return new RegExp(`^[A-Za-z0-9_-]{${length}}$`);
+}
+// MD5 (16 bytes): base64 = 24 chars total (22 + "==")
+const md5_hex = /^[0-9a-fA-F]{32}$/;
+const md5_base64 = /*@__PURE__*/ (/* unused pure expression or super */ null && (fixedBase64(22, "==")));
+const md5_base64url = /*@__PURE__*/ (/* unused pure expression or super */ null && (fixedBase64url(22)));
+// SHA1 (20 bytes): base64 = 28 chars total (27 + "=")
+const sha1_hex = /^[0-9a-fA-F]{40}$/;
+const sha1_base64 = /*@__PURE__*/ (/* unused pure expression or super */ null && (fixedBase64(27, "=")));
+const sha1_base64url = /*@__PURE__*/ (/* unused pure expression or super */ null && (fixedBase64url(27)));
+// SHA256 (32 bytes): base64 = 44 chars total (43 + "=")
+const sha256_hex = /^[0-9a-fA-F]{64}$/;
+const sha256_base64 = /*@__PURE__*/ (/* unused pure expression or super */ null && (fixedBase64(43, "=")));
+const sha256_base64url = /*@__PURE__*/ (/* unused pure expression or super */ null && (fixedBase64url(43)));
+// SHA384 (48 bytes): base64 = 64 chars total (no padding)
+const sha384_hex = /^[0-9a-fA-F]{96}$/;
+const sha384_base64 = /*@__PURE__*/ (/* unused pure expression or super */ null && (fixedBase64(64, "")));
+const sha384_base64url = /*@__PURE__*/ (/* unused pure expression or super */ null && (fixedBase64url(64)));
+// SHA512 (64 bytes): base64 = 88 chars total (86 + "==")
+const sha512_hex = /^[0-9a-fA-F]{128}$/;
+const sha512_base64 = /*@__PURE__*/ (/* unused pure expression or super */ null && (fixedBase64(86, "==")));
+const sha512_base64url = /*@__PURE__*/ (/* unused pure expression or super */ null && (fixedBase64url(86)));
+
+
+/***/ }),
+
+/***/ 9396:
+/***/ ((__unused_webpack___webpack_module__, __webpack_exports__, __nccwpck_require__) => {
+
+/* harmony export */ __nccwpck_require__.d(__webpack_exports__, {
+/* harmony export */   fd: () => (/* binding */ globalRegistry)
+/* harmony export */ });
+/* unused harmony exports $output, $input, $ZodRegistry, registry */
+var _a;
+const $output = /*@__PURE__*/ (/* unused pure expression or super */ null && (Symbol("ZodOutput")));
+const $input = /*@__PURE__*/ (/* unused pure expression or super */ null && (Symbol("ZodInput")));
+class $ZodRegistry {
+    constructor() {
+        this._map = new WeakMap();
+        this._idmap = new Map();
+    }
+    add(schema, ..._meta) {
+        const meta = _meta[0];
+        this._map.set(schema, meta);
+        if (meta && typeof meta === "object" && "id" in meta) {
+            this._idmap.set(meta.id, schema);
+        }
+        return this;
+    }
+    clear() {
+        this._map = new WeakMap();
+        this._idmap = new Map();
+        return this;
+    }
+    remove(schema) {
+        const meta = this._map.get(schema);
+        if (meta && typeof meta === "object" && "id" in meta) {
+            this._idmap.delete(meta.id);
+        }
+        this._map.delete(schema);
+        return this;
+    }
+    get(schema) {
+        // return this._map.get(schema) as any;
+        // inherit metadata
+        const p = schema._zod.parent;
+        if (p) {
+            const pm = { ...(this.get(p) ?? {}) };
+            delete pm.id; // do not inherit id
+            const f = { ...pm, ...this._map.get(schema) };
+            return Object.keys(f).length ? f : undefined;
+        }
+        return this._map.get(schema);
+    }
+    has(schema) {
+        return this._map.has(schema);
+    }
+}
+// registries
+function registry() {
+    return new $ZodRegistry();
+}
+(_a = globalThis).__zod_globalRegistry ?? (_a.__zod_globalRegistry = registry());
+const globalRegistry = globalThis.__zod_globalRegistry;
 
 
 /***/ }),

@@ -73,16 +73,9 @@ export async function confirmInRounds(
         secondsLeft: plan.roundsSeconds - state.seconds,
         secondsPerRound: state.seconds / round,
       })
-      tell(
-        name,
-        round,
-        look.maxRounds,
-        comparePaired(state.rounds, look, plan.minEffect),
-        state.seconds,
-        world,
-      )
+      tell(name, round, look.maxRounds, comparisons, state.seconds, world)
       if (stop.kind === 'stop') {
-        why = stop.text
+        why = stop.why === 'decided' ? 'decided' : stop.text
         break
       }
     }

@@ -9,6 +9,8 @@ import { HWMON_FILES, SYSFS_FILES, type SysfsCard } from '../measure/devices/sys
 export type HostFiles = {
   /** Text of a file, undefined when it cannot be read. */
   readonly text: (file: string) => Promise<string | undefined>
+  /** The first bytes of a file in hexadecimal, undefined when it cannot be read. */
+  readonly hex: (file: string, bytes: number) => Promise<string | undefined>
   /** Names in a folder, empty when it cannot be read. */
   readonly names: (folder: string) => Promise<readonly string[]>
 }
@@ -16,6 +18,8 @@ export type HostFiles = {
 export function hostFiles(root: string): HostFiles {
   return {
     text: (file) => absentWhenUnreadable(readFile(path.join(root, file), 'utf8')),
+    hex: async (file, bytes) =>
+      (await absentWhenUnreadable(readFile(path.join(root, file))))?.subarray(0, bytes).toString('hex'),
     names: async (folder) => (await absentWhenUnreadable(readdir(path.join(root, folder)))) ?? [],
   }
 }

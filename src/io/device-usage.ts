@@ -2,6 +2,7 @@
 
 import { numberOf, positiveOf, textOf } from '../measure/devices/cell.ts'
 import type { GpuFacts } from '../measure/devices/facts.ts'
+import { GPU_METRICS_BYTES, readGpuMetrics } from '../measure/devices/gpu-metrics.ts'
 import type { GpuUsage, GpuUser } from '../measure/devices/usage.ts'
 import type { HostFiles } from './device-files.ts'
 
@@ -19,7 +20,7 @@ export async function readUsage(files: HostFiles, gpu: GpuFacts): Promise<GpuUsa
     }
     return undefined
   }
-  const [busy, used, total, perfLevel, cap, capDefault, hotspot, users] = await Promise.all([
+  const [busy, used, total, perfLevel, cap, capDefault, hotspot, users, metrics] = await Promise.all([
     read('gpu_busy_percent'),
     read('mem_info_vram_used'),
     read('mem_info_vram_total'),
@@ -28,6 +29,7 @@ export async function readUsage(files: HostFiles, gpu: GpuFacts): Promise<GpuUsa
     first('power1_cap_default'),
     hotspotOf(files, folder, sensors),
     readUsers(files, gpu),
+    folder ? files.hex(`${folder}/gpu_metrics`, GPU_METRICS_BYTES) : undefined,
   ])
   return {
     busyPct: numberOf(busy),
@@ -37,6 +39,7 @@ export async function readUsage(files: HostFiles, gpu: GpuFacts): Promise<GpuUsa
     powerCapW: scaled(cap, 1e6),
     powerCapDefaultW: scaled(capDefault, 1e6),
     hotspotC: scaled(hotspot, 1000),
+    throttledBy: readGpuMetrics(metrics ?? '')?.throttledBy,
     users,
   }
 }

@@ -46,6 +46,7 @@ describe('before the trial', () => {
 
   it.each<[string, DeviceState, string | undefined]>([
     ['device-hot', state({ hotspotC: 92 }), undefined],
+    ['device-throttled-before', state({ throttledBy: ['power', 'thermal'] }), undefined],
     ['perf-level-odd', state({ perfLevel: 'low' }), undefined],
     ['power-cap-lowered', state({ powerCapW: 500 }), undefined],
     ['device-partitioned', state({}, { computePartition: 'CPX' }), undefined],

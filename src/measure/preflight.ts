@@ -64,6 +64,13 @@ export function preflight(states: readonly DeviceState[], numaBalancing: string 
 function stateWarnings({ id, usage, computePartition, memoryPartition }: DeviceState): readonly Warning[] {
   const warnings: Warning[] = []
   const { hotspotC, perfLevel, powerCapW, powerCapDefaultW } = usage
+  const held = (usage.throttledBy ?? []).filter((cause) => cause !== 'power')
+  if (held.length > 0)
+    warnings.push({
+      code: 'device-throttled-before',
+      message: `the firmware holds GPU ${id} back before the trial already (${held.join(', ')})`,
+      hint: 'let it cool between jobs; look at fans and airflow',
+    })
   if (hotspotC !== undefined && hotspotC >= HOT_C)
     warnings.push({
       code: 'device-hot',

@@ -71,7 +71,7 @@ describe('readInputs', () => {
     ['force-rerun', '1'],
     ['runner', 'Live'],
     ['device', 'cuda'],
-    ['baseline', 'paired'],
+    ['baseline', 'pair'],
     ['fail-on', 'never'],
     ['comment', 'off'],
     ['timeout-minutes', '0'],

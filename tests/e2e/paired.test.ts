@@ -1,6 +1,8 @@
-import { existsSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import { expect, it } from 'vitest'
+import { node24, rootFolder } from '../support/child.ts'
 import { openSteadyStage, reportOf, type Stage, warningCodes } from '../support/stage.ts'
 
 /**
@@ -66,7 +68,7 @@ it('a slower change is confirmed in rounds before it is accused', async () => {
   expect(run.code).toBe(1)
   expect(roundsIn(run)).toBe(3)
   const [entry] = (await reportOf(run)).entries
-  expect(entry?.reason).toContain('3 paired rounds: decided after 3 rounds')
+  expect(entry?.reason).toContain('(3 paired rounds: decided)')
   expect(entry?.comparisons[0]).toMatchObject({ baseRuns: 3, headRuns: 3 })
   expect(run.summary).toContain('Paired rounds of')
   // Both sides are kept: the head's first trial and its rounds, the base's rounds in the same lane.
@@ -247,4 +249,23 @@ it('a setup that fails is a failure of the benchmark with its output', async () 
     message: expect.stringContaining('`python3 -c nonsense` ended with exit code 1'),
     logTail: expect.stringContaining('NameError'),
   })
+})
+
+it('calibrate reads the runs of a report, and says what their noise allows', async () => {
+  const { stage, begin } = await openNoisyStage({ cache: 'false' })
+  await using _ = stage
+  await begin({ noise: 3 })
+  for (let night = 0; night < 8; night++) await stage.play(await stage.nightly())
+  const run = await stage.play(await stage.nightly())
+  const ask = (...args: readonly string[]) =>
+    spawnSync(node24(), [`${rootFolder}dist/cli/index.js`, 'calibrate', ...args], {
+      input: readFileSync(run.outputs['report-file'] ?? ''),
+      encoding: 'utf8',
+    })
+  const said = ask('--min-effect', '2%')
+  expect(said.status).toBe(0)
+  expect(said.stdout).toMatch(/^steady: runs of this benchmark differ by .* \(standard deviation of 10\)/)
+  const [numbers] = JSON.parse(ask('--json', '--min-effect', '2%').stdout)
+  expect(numbers).toMatchObject({ name: 'steady', calibration: { kind: 'too-small', runs: 10 } })
+  expect(ask('--min-effect', 'much').status).toBe(2)
 })

@@ -43,8 +43,10 @@ it('an outage that hides the earlier attempts does not let a lucky one clear the
   const first = await stage.play(pull, FORCED, { runId: 900, attempt: 1 })
   expect(first.outputs.verdict).toBe('regression')
   await setLuck(10)
-  // Every read of the head's own entries fails; the baseline's would be asked for after them.
-  stage.github.faults.add({ at: 'cache.lookup', kind: 'status', status: 400, times: 4 })
+  // The head's own entries cannot be read, neither at first nor before saving; the baseline's can, in between.
+  const fault = { at: 'cache.lookup', kind: 'status', status: 400, times: 2 } as const
+  stage.github.faults.add(fault)
+  stage.github.faults.add({ ...fault, after: 1 })
   const again = await stage.play(pull, FORCED, { runId: 900, attempt: 2 })
   expect(again.code).toBe(0)
   expect(again.outputs).toMatchObject({ verdict: 'inconclusive', saved: 'false' })

@@ -17,6 +17,8 @@ export type GpuUsage = {
   readonly vramUsedGb?: number | undefined
   readonly vramTotalGb?: number | undefined
   readonly hotspotC?: number | undefined
+  /** What holds the card back at this moment, where its table tells. */
+  readonly throttledBy?: readonly string[] | undefined
   readonly perfLevel?: string | undefined
   readonly powerCapW?: number | undefined
   readonly powerCapDefaultW?: number | undefined
