@@ -77,7 +77,7 @@ export async function measureRun(
   await using held = executor.kind === 'live' ? await world.device.hold(facts) : undefined
   const title = `${benchmark.name}: ${executor.kind === 'live' ? 'running' : 'replaying'} ${benchmark.workload}`
   const place = { held, commit: world.commit, title, profiled: true }
-  return makeRun(plan, benchmark, facts, executor, place, world)
+  return await makeRun(plan, benchmark, facts, executor, place, world)
 }
 
 /**

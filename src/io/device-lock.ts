@@ -11,6 +11,9 @@ import type { Log } from '../ports.ts'
 /** How often a held device is tried again, and how often the log says who holds it. */
 const TRY_MS = 1000
 const TELL_MS = 30_000
+/** How long a new holder is given to say who it is. */
+const FRESH_MS = 200
+const NOBODY = 'a job that did not say who it is'
 
 type Setting = {
   /** Folder of the lock files; shared by all jobs of the host. */
@@ -90,11 +93,13 @@ async function waitFor(
         `${name} was held by another job for ${Math.round(waited / 1000)} s: ${holder}`,
         'wait for that job, or give the runners of this host a GPU each; ROCM_BENCH_LOCK_TIMEOUT_SECONDS changes how long is waited',
       )
-    if (performance.now() - told >= TELL_MS) {
+    // One that took the lock this moment has not said who it is yet.
+    const fresh = holder === NOBODY && waited < FRESH_MS
+    if (!fresh && performance.now() - told >= TELL_MS) {
       log.info(`waiting for ${name}, held by ${holder} (${Math.round(waited / 1000)} s so far)`)
       told = performance.now()
     }
-    await pause(Math.min(TRY_MS, Math.max(10, timeoutMs - waited)), signal)
+    await pause(Math.min(fresh ? FRESH_MS : TRY_MS, Math.max(10, timeoutMs - waited)), signal)
   }
 }
 
@@ -124,7 +129,7 @@ async function holderOf(handle: FileHandle): Promise<string> {
     .toString('utf8')
     .replace(/[^\x20-\x7e]+/g, ' ')
     .trim()
-  return text === '' ? 'a job that did not say who it is' : text
+  return text === '' ? NOBODY : text
 }
 
 async function openLock(folder: string, name: string): Promise<FileHandle> {
