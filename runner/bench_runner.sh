@@ -34,9 +34,17 @@ TIMEOUT_SECONDS=${TIMEOUT_SECONDS:-1800}
 KILL_GRACE_SECONDS=${KILL_GRACE_SECONDS:-10}
 TELEMETRY=${TELEMETRY:-on}
 
-[[ -n $WORKLOAD ]] || fail 'WORKLOAD is not set; give the path of the workload script'
-[[ -f $WORKLOAD ]] || fail "WORKLOAD names no file: '$WORKLOAD'"
-[[ -r $WORKLOAD ]] || fail "WORKLOAD cannot be read: '$WORKLOAD'"
+# A command of its own stands in the arguments, behind `--`; else the workload is what the launcher starts.
+command=()
+if (($# > 0)); then
+  [[ $1 == -- && $# -gt 1 ]] || fail 'COMMAND must stand behind --, as the only arguments'
+  command=("${@:2}")
+  [[ -z $WORKLOAD || -r $WORKLOAD ]] || fail "WORKLOAD cannot be read: '$WORKLOAD'"
+else
+  [[ -n $WORKLOAD ]] || fail 'WORKLOAD is not set; give the path of the workload script'
+  [[ -f $WORKLOAD ]] || fail "WORKLOAD names no file: '$WORKLOAD'"
+  [[ -r $WORKLOAD ]] || fail "WORKLOAD cannot be read: '$WORKLOAD'"
+fi
 [[ -n $OUT_DIR ]] || fail 'OUT_DIR is not set; give a folder for the logs and results of this trial'
 [[ -n $STEPS ]] || fail 'STEPS is not set; give the number of measured steps'
 [[ -n $CONFIG_JSON ]] || fail 'CONFIG_JSON is not set; give the config as JSON, or the path of a file that holds it'
@@ -53,14 +61,24 @@ case $TELEMETRY in
   on | off) ;;
   *) fail "TELEMETRY must be 'on' or 'off', but is '$TELEMETRY'" ;;
 esac
-launcher=()
-IFS=$' \t\n' read -r -d '' -a launcher <<<"$LAUNCHER" || true
-((${#launcher[@]} > 0)) || fail 'LAUNCHER is blank; leave it unset for python3'
-command -v "${launcher[0]}" >/dev/null || fail "LAUNCHER cannot be found: '${launcher[0]}'"
+if ((${#command[@]} == 0)); then
+  IFS=$' \t\n' read -r -d '' -a command <<<"$LAUNCHER" || true
+  ((${#command[@]} > 0)) || fail 'LAUNCHER is blank; leave it unset for python3'
+  command -v "${command[0]}" >/dev/null || fail "LAUNCHER cannot be found: '${command[0]}'"
+  # A name that begins with a dash would be read as an option of the launcher.
+  case $WORKLOAD in
+    -*) command+=("./$WORKLOAD") ;;
+    *) command+=("$WORKLOAD") ;;
+  esac
+else
+  command -v "${command[0]}" >/dev/null || fail "COMMAND cannot be found: '${command[0]}'"
+fi
+container=${CONTAINER:-}
+[[ $container =~ ^((docker|podman):[0-9A-Za-z_.-]+)?$ ]] || fail "CONTAINER must be engine:name, but is '$container'"
 
 mkdir -p "$OUT_DIR" || fail "OUT_DIR cannot be made: '$OUT_DIR'"
 OUT_DIR=$(cd "$OUT_DIR" && pwd) || fail "OUT_DIR cannot be entered: '$OUT_DIR'"
-for name in events.jsonl trial.json; do
+for name in events.jsonl output trial.json; do
   [[ ! -e $OUT_DIR/$name ]] || fail "OUT_DIR already holds $name; each trial needs a folder of its own"
 done
 
@@ -73,11 +91,8 @@ else
 fi
 protocol=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd) || fail 'the folder of this script cannot be entered'
 
-# A name that begins with a dash would be read as an option of the launcher.
-case $WORKLOAD in
-  -*) script=./$WORKLOAD ;;
-  *) script=$WORKLOAD ;;
-esac
+# Tools that write their results into a file are told its path in an argument.
+for index in "${!command[@]}"; do command[index]=${command[index]//'{output}'/"$OUT_DIR/output"}; done
 
 # The user's own modules come before ours.
 workload_environment=(
@@ -85,12 +100,13 @@ workload_environment=(
   "BENCH_STEPS=$STEPS"
   "BENCH_WARMUP_STEPS=$WARMUP_STEPS"
   "BENCH_EVENTS=$OUT_DIR/events.jsonl"
+  "BENCH_OUTPUT=$OUT_DIR/output"
   "PYTHONPATH=${PYTHONPATH:+$PYTHONPATH:}$protocol/workloads"
   PYTHONUNBUFFERED=1
   PYTHONDONTWRITEBYTECODE=1
 )
 own_variables=(WORKLOAD OUT_DIR STEPS WARMUP_STEPS CONFIG_JSON GPU_IDS PROFILE LAUNCHER TELEMETRY TIMEOUT_SECONDS
-  KILL_GRACE_SECONDS BENCH_SYSFS_ROOT BENCH_PROFILE_DIR)
+  KILL_GRACE_SECONDS CONTAINER BENCH_SYSFS_ROOT BENCH_PROFILE_DIR)
 nvidia=
 nvidia_uuid='^GPU-[0-9a-fA-F]{8}-([0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}(,|$)'
 if [[ $GPU_IDS =~ $nvidia_uuid ]]; then
@@ -458,7 +474,7 @@ find_left() {
 stop_left() {
   local grace=$1 waited=0 left
   find_left
-  ((${#left[@]} > 0)) || return
+  ((${#left[@]} > 0)) || { remove_container && return; }
   kill -TERM -- "${left[@]}" 2>/dev/null
   kill -CONT -- "${left[@]}" 2>/dev/null
   for ((; ${#left[@]} > 0 && waited < grace * 10; waited++)); do
@@ -470,6 +486,12 @@ stop_left() {
     sleep 0.1
     find_left
   done
+  remove_container
+}
+
+# A container belongs to its engine's daemon, and outlives the client that was told to run it.
+remove_container() {
+  [[ -z $container ]] || timeout 20 "${container%%:*}" rm --force "${container#*:}" >/dev/null 2>&1 </dev/null || true
 }
 
 # Once a second: whether this script and its parent still live, the deadline, one sample.
@@ -543,7 +565,7 @@ read_clock
 started=$micros
 read_ticks
 begun=$ticks
-env "${passed[@]}" "${workload_environment[@]}" "${profiler[@]}" "${launcher[@]}" "$script" \
+env "${passed[@]}" "${workload_environment[@]}" "${profiler[@]}" "${command[@]}" \
   </dev/null >"$OUT_DIR/stdout.log" 2>"$OUT_DIR/stderr.log" &
 workload=$!
 watch_over </dev/null >/dev/null 2>&1 &

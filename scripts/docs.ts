@@ -9,10 +9,12 @@ import { recordingSchema } from '../src/measure/replay.ts'
 import { resultSchema } from '../src/measure/result.ts'
 import { trialFileSchema } from '../src/measure/trial.ts'
 import { workloadConfigSchema } from '../src/plan/config.ts'
+import { suiteFileSchema } from '../src/plan/suite.ts'
 
 const root = path.join(import.meta.dirname, '..')
 
 const SCHEMAS = {
+  suite: suiteFileSchema,
   'workload-config': workloadConfigSchema,
   event: eventSchema,
   trial: trialFileSchema,

@@ -12,7 +12,7 @@ import type { KeyComponents } from './hash/components.ts'
 import { canonicalJson, hashBenchmark, hashPayload } from './hash/hash.ts'
 import { type Git, openGit } from './io/git.ts'
 import { findInstallation } from './io/installation.ts'
-import { createSources, readConfigText } from './io/sources.ts'
+import { createSources, readDefinitions } from './io/sources.ts'
 import { folderOf, openWorkspace } from './io/workspace.ts'
 import { redacted } from './plan/environment-variables.ts'
 import { type Inputs, readInputs } from './plan/inputs.ts'
@@ -22,9 +22,12 @@ import type { Sources } from './ports.ts'
 
 const USAGE = `rocm-bench hash --workload FILE [--config FILE|TEXT] [--steps N] [--warmup-steps N]
                 [--rocm-image-tag TAG] [--commit REVISION] [--explain | --payload | --json]
+rocm-bench hash --suite FILE [--name BENCHMARK] [--rocm-image-tag TAG] [--commit REVISION]
+                [--explain | --payload | --json]
 
 Prints the versioned hash of a benchmark in the working tree, or at a commit straight from git.
 
+  --name      the benchmark of the suite; may be left out when there is only one
   --explain   also print every component and the payload that is hashed
   --payload   print the payload alone, without a newline: pipe it into sha256sum
   --json      print hash and components as JSON
@@ -39,6 +42,8 @@ Tells whether a min-effect fits the noise of a benchmark's stored runs; see rocm
 `
 
 const OPTIONS = {
+  suite: { type: 'string' },
+  name: { type: 'string' },
   workload: { type: 'string' },
   config: { type: 'string' },
   steps: { type: 'string' },
@@ -143,8 +148,9 @@ async function hashCommand(options: HashOptions): Promise<number> {
     process.stdout.write(USAGE)
     return EXIT.ok
   }
-  const { workload = '', config = '', steps = '' } = options
+  const { suite = '', workload = '', config = '', steps = '' } = options
   const read = readInputs({
+    suite,
     workload,
     config,
     steps,
@@ -155,32 +161,59 @@ async function hashCommand(options: HashOptions): Promise<number> {
   const tag = readImageTag(read.inputs.rocmImageTag, process.env.ROCM_IMAGE_TAG)
   if (tag.kind === 'bad') throw new UsageError(tag.issues)
   const workspace = await openWorkspace(process.cwd())
-  const git = await openGit(await folderOf(workspace, read.inputs.workload), process.env)
+  const git = await openGit(
+    await folderOf(workspace, read.inputs.suite ?? read.inputs.workload ?? ''),
+    process.env,
+  )
   const { runnerScript } = findInstallation(process.argv[1] ?? '')
   const sources = createSources({ git, workspace, inputs: read.inputs, rocmImageTag: tag.tag, runnerScript })
   const found =
     options.commit === undefined
-      ? await sources.components(await headBenchmark(read.inputs, workspace))
-      : await componentsAt(sources, git, read.inputs.workload, options.commit)
+      ? await sources.components(await headBenchmark(read.inputs, workspace, options.name))
+      : await componentsAt(sources, git, options.commit, options.name)
   for (const warning of [...tag.warnings, ...found.warnings])
     process.stderr.write(`warning: ${warningText(warning)}\n`)
   print(found.components, options)
   return EXIT.ok
 }
 
-async function headBenchmark(inputs: Inputs, workspace: string): Promise<Benchmark> {
-  const planned = planBenchmark(inputs, await readConfigText(inputs, workspace))
+async function headBenchmark(
+  inputs: Inputs,
+  workspace: string,
+  name: string | undefined,
+): Promise<Benchmark> {
+  const { definitions, texts } = await readDefinitions(inputs, workspace)
+  const wanted = oneName(
+    definitions.map((each) => each.name),
+    name,
+  )
+  const index = definitions.findIndex((each) => each.name === wanted)
+  const definition = definitions[index]
+  if (definition === undefined) throw new Error('a name that was found is gone')
+  const planned = planBenchmark(definition, texts[index] ?? '', inputs)
   if (planned.kind === 'bad') throw new UsageError(planned.issues)
   for (const warning of planned.warnings) process.stderr.write(`warning: ${warningText(warning)}\n`)
   return planned.benchmark
 }
 
-async function componentsAt(sources: Sources, git: Git, workload: string, revision: string) {
+/** The benchmark that is meant. Throws UsageError when that is not one of them. */
+function oneName(names: readonly string[], given: string | undefined): string {
+  const found = given === undefined && names.length === 1 ? names[0] : names.find((name) => name === given)
+  if (found !== undefined) return found
+  const message =
+    given === undefined ? 'is needed, as the suite has several benchmarks' : `\`${given}\` is no benchmark`
+  throw new UsageError([{ where: '--name', message, hint: `one of ${names.join(', ')}` }])
+}
+
+async function componentsAt(sources: Sources, git: Git, revision: string, name: string | undefined) {
   const commit = await git.commit(revision)
   const where = '--commit'
   if (commit === undefined)
     throw new UsageError([{ where, message: `\`${revision}\` names no commit in this clone` }])
-  const found = await sources.baseComponents(workload, commit)
+  const described = await sources.baseBenchmarks(commit)
+  if (described.kind === 'unavailable')
+    throw new UsageError([{ where, message: warningText(described.warning) }])
+  const found = await described.inputs(oneName(described.names, name))
   if (found.kind === 'unavailable') throw new UsageError([{ where, message: warningText(found.warning) }])
   return found
 }
@@ -202,7 +235,7 @@ function print(components: KeyComponents, options: HashOptions): void {
 workload script    ${components.workload_script_sha}
 ROCm image tag     ${components.rocm_image_tag}
 runner script      ${components.runner_script_sha}
-steps              ${components.steps}
+${optional('files', components.files)}${optional('command', components.command)}steps              ${components.steps}
 warm-up steps      ${components.warmup_steps}
 
 payload            ${payload}
@@ -214,6 +247,10 @@ payload            ${payload}
     process.stdout.write('hash               ')
   }
   process.stdout.write(`${hash}\n`)
+}
+
+function optional(name: string, value: string | undefined): string {
+  return value === undefined ? '' : `${name.padEnd(19)}${value}\n`
 }
 
 function failed(thrown: unknown): number {

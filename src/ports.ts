@@ -31,13 +31,23 @@ export type BaseCommit =
     }
   | { readonly kind: 'unavailable'; readonly chosenBy: string; readonly warning?: Warning }
 
+/** The benchmarks that a commit describes, and each one's inputs; or why none can be known. */
+export type BaseBenchmarks =
+  | {
+      readonly kind: 'found'
+      readonly names: readonly string[]
+      readonly inputs: (name: string) => Promise<BaseInputs>
+    }
+  | { readonly kind: 'unavailable'; readonly warning: Warning }
+
 /** The benchmark's inputs: of the working tree, and of any commit straight from git objects. */
 export type Sources = {
   readonly components: (benchmark: Benchmark) => Promise<{
     readonly components: KeyComponents
     readonly warnings: readonly Warning[]
   }>
-  readonly baseComponents: (workload: string, commit: string) => Promise<BaseInputs>
+  /** Reads a commit once, however often it is asked for. */
+  readonly baseBenchmarks: (commit: string) => Promise<BaseBenchmarks>
   readonly worktree: (commit: string) => Promise<Worktree>
 }
 
@@ -112,7 +122,7 @@ export type Profiled = {
 }
 
 export type TrialRequest = {
-  readonly benchmark: Benchmark
+  readonly benchmark: Pick<Benchmark, 'name' | 'workload' | 'config' | 'steps' | 'warmupSteps' | 'launch'>
   /** Canonical JSON of the config, unredacted. */
   readonly configJson: string
   /** GPU ids to pin, empty on a CPU run. */

@@ -13803,9 +13803,9 @@ __nccwpck_require__.a(__webpack_module__, async (__webpack_handle_async_dependen
 /* harmony import */ var _commands_judge_js__WEBPACK_IMPORTED_MODULE_5__ = __nccwpck_require__(4285);
 /* harmony import */ var _errors_js__WEBPACK_IMPORTED_MODULE_6__ = __nccwpck_require__(9473);
 /* harmony import */ var _hash_hash_js__WEBPACK_IMPORTED_MODULE_7__ = __nccwpck_require__(9014);
-/* harmony import */ var _io_git_js__WEBPACK_IMPORTED_MODULE_8__ = __nccwpck_require__(9053);
+/* harmony import */ var _io_git_js__WEBPACK_IMPORTED_MODULE_8__ = __nccwpck_require__(7549);
 /* harmony import */ var _io_installation_js__WEBPACK_IMPORTED_MODULE_9__ = __nccwpck_require__(6565);
-/* harmony import */ var _io_sources_js__WEBPACK_IMPORTED_MODULE_10__ = __nccwpck_require__(1366);
+/* harmony import */ var _io_sources_js__WEBPACK_IMPORTED_MODULE_10__ = __nccwpck_require__(6173);
 /* harmony import */ var _io_workspace_js__WEBPACK_IMPORTED_MODULE_11__ = __nccwpck_require__(6840);
 /* harmony import */ var _plan_environment_variables_js__WEBPACK_IMPORTED_MODULE_15__ = __nccwpck_require__(9319);
 /* harmony import */ var _plan_inputs_js__WEBPACK_IMPORTED_MODULE_12__ = __nccwpck_require__(9357);
@@ -13830,9 +13830,12 @@ __nccwpck_require__.a(__webpack_module__, async (__webpack_handle_async_dependen
 
 const USAGE = `rocm-bench hash --workload FILE [--config FILE|TEXT] [--steps N] [--warmup-steps N]
                 [--rocm-image-tag TAG] [--commit REVISION] [--explain | --payload | --json]
+rocm-bench hash --suite FILE [--name BENCHMARK] [--rocm-image-tag TAG] [--commit REVISION]
+                [--explain | --payload | --json]
 
 Prints the versioned hash of a benchmark in the working tree, or at a commit straight from git.
 
+  --name      the benchmark of the suite; may be left out when there is only one
   --explain   also print every component and the payload that is hashed
   --payload   print the payload alone, without a newline: pipe it into sha256sum
   --json      print hash and components as JSON
@@ -13846,6 +13849,8 @@ rocm-bench calibrate [--min-effect SHARE] [--max-rounds N] [--json] < report.jso
 Tells whether a min-effect fits the noise of a benchmark's stored runs; see rocm-bench calibrate --help.
 `;
 const OPTIONS = {
+    suite: { type: 'string' },
+    name: { type: 'string' },
     workload: { type: 'string' },
     config: { type: 'string' },
     steps: { type: 'string' },
@@ -13947,8 +13952,9 @@ async function hashCommand(options) {
         process.stdout.write(USAGE);
         return _errors_js__WEBPACK_IMPORTED_MODULE_6__/* .EXIT */ .dc.ok;
     }
-    const { workload = '', config = '', steps = '' } = options;
+    const { suite = '', workload = '', config = '', steps = '' } = options;
     const read = (0,_plan_inputs_js__WEBPACK_IMPORTED_MODULE_12__/* .readInputs */ .Ko)({
+        suite,
         workload,
         config,
         steps,
@@ -13961,31 +13967,48 @@ async function hashCommand(options) {
     if (tag.kind === 'bad')
         throw new _errors_js__WEBPACK_IMPORTED_MODULE_6__/* .UsageError */ .eb(tag.issues);
     const workspace = await (0,_io_workspace_js__WEBPACK_IMPORTED_MODULE_11__/* .openWorkspace */ .OH)(process.cwd());
-    const git = await (0,_io_git_js__WEBPACK_IMPORTED_MODULE_8__/* .openGit */ .z)(await (0,_io_workspace_js__WEBPACK_IMPORTED_MODULE_11__/* .folderOf */ .yS)(workspace, read.inputs.workload), process.env);
+    const git = await (0,_io_git_js__WEBPACK_IMPORTED_MODULE_8__/* .openGit */ .z)(await (0,_io_workspace_js__WEBPACK_IMPORTED_MODULE_11__/* .folderOf */ .yS)(workspace, read.inputs.suite ?? read.inputs.workload ?? ''), process.env);
     const { runnerScript } = (0,_io_installation_js__WEBPACK_IMPORTED_MODULE_9__/* .findInstallation */ .Q)(process.argv[1] ?? '');
-    const sources = (0,_io_sources_js__WEBPACK_IMPORTED_MODULE_10__/* .createSources */ .LH)({ git, workspace, inputs: read.inputs, rocmImageTag: tag.tag, runnerScript });
+    const sources = (0,_io_sources_js__WEBPACK_IMPORTED_MODULE_10__/* .createSources */ .L)({ git, workspace, inputs: read.inputs, rocmImageTag: tag.tag, runnerScript });
     const found = options.commit === undefined
-        ? await sources.components(await headBenchmark(read.inputs, workspace))
-        : await componentsAt(sources, git, read.inputs.workload, options.commit);
+        ? await sources.components(await headBenchmark(read.inputs, workspace, options.name))
+        : await componentsAt(sources, git, options.commit, options.name);
     for (const warning of [...tag.warnings, ...found.warnings])
         process.stderr.write(`warning: ${(0,_errors_js__WEBPACK_IMPORTED_MODULE_6__/* .warningText */ .i4)(warning)}\n`);
     print(found.components, options);
     return _errors_js__WEBPACK_IMPORTED_MODULE_6__/* .EXIT */ .dc.ok;
 }
-async function headBenchmark(inputs, workspace) {
-    const planned = (0,_plan_plan_js__WEBPACK_IMPORTED_MODULE_14__/* .planBenchmark */ .BW)(inputs, await (0,_io_sources_js__WEBPACK_IMPORTED_MODULE_10__/* .readConfigText */ .im)(inputs, workspace));
+async function headBenchmark(inputs, workspace, name) {
+    const { definitions, texts } = await (0,_io_sources_js__WEBPACK_IMPORTED_MODULE_10__/* .readDefinitions */ .T)(inputs, workspace);
+    const wanted = oneName(definitions.map((each) => each.name), name);
+    const index = definitions.findIndex((each) => each.name === wanted);
+    const definition = definitions[index];
+    if (definition === undefined)
+        throw new Error('a name that was found is gone');
+    const planned = (0,_plan_plan_js__WEBPACK_IMPORTED_MODULE_14__/* .planBenchmark */ .BW)(definition, texts[index] ?? '', inputs);
     if (planned.kind === 'bad')
         throw new _errors_js__WEBPACK_IMPORTED_MODULE_6__/* .UsageError */ .eb(planned.issues);
     for (const warning of planned.warnings)
         process.stderr.write(`warning: ${(0,_errors_js__WEBPACK_IMPORTED_MODULE_6__/* .warningText */ .i4)(warning)}\n`);
     return planned.benchmark;
 }
-async function componentsAt(sources, git, workload, revision) {
+/** The benchmark that is meant. Throws UsageError when that is not one of them. */
+function oneName(names, given) {
+    const found = given === undefined && names.length === 1 ? names[0] : names.find((name) => name === given);
+    if (found !== undefined)
+        return found;
+    const message = given === undefined ? 'is needed, as the suite has several benchmarks' : `\`${given}\` is no benchmark`;
+    throw new _errors_js__WEBPACK_IMPORTED_MODULE_6__/* .UsageError */ .eb([{ where: '--name', message, hint: `one of ${names.join(', ')}` }]);
+}
+async function componentsAt(sources, git, revision, name) {
     const commit = await git.commit(revision);
     const where = '--commit';
     if (commit === undefined)
         throw new _errors_js__WEBPACK_IMPORTED_MODULE_6__/* .UsageError */ .eb([{ where, message: `\`${revision}\` names no commit in this clone` }]);
-    const found = await sources.baseComponents(workload, commit);
+    const described = await sources.baseBenchmarks(commit);
+    if (described.kind === 'unavailable')
+        throw new _errors_js__WEBPACK_IMPORTED_MODULE_6__/* .UsageError */ .eb([{ where, message: (0,_errors_js__WEBPACK_IMPORTED_MODULE_6__/* .warningText */ .i4)(described.warning) }]);
+    const found = await described.inputs(oneName(described.names, name));
     if (found.kind === 'unavailable')
         throw new _errors_js__WEBPACK_IMPORTED_MODULE_6__/* .UsageError */ .eb([{ where, message: (0,_errors_js__WEBPACK_IMPORTED_MODULE_6__/* .warningText */ .i4)(found.warning) }]);
     return found;
@@ -14007,7 +14030,7 @@ function print(components, options) {
 workload script    ${components.workload_script_sha}
 ROCm image tag     ${components.rocm_image_tag}
 runner script      ${components.runner_script_sha}
-steps              ${components.steps}
+${optional('files', components.files)}${optional('command', components.command)}steps              ${components.steps}
 warm-up steps      ${components.warmup_steps}
 
 payload            ${payload}
@@ -14017,6 +14040,9 @@ payload            ${payload}
         process.stdout.write('hash               ');
     }
     process.stdout.write(`${hash}\n`);
+}
+function optional(name, value) {
+    return value === undefined ? '' : `${name.padEnd(19)}${value}\n`;
 }
 function failed(thrown) {
     if (thrown instanceof _errors_js__WEBPACK_IMPORTED_MODULE_6__/* .UsageError */ .eb) {
@@ -14236,8 +14262,8 @@ function duration(params) {
     return core._isoDuration(ZodISODuration, params);
 }
 
-// EXTERNAL MODULE: ./build/plan/config.js + 1 modules
-var config = __nccwpck_require__(8036);
+// EXTERNAL MODULE: ./build/plan/config.js
+var config = __nccwpck_require__(8870);
 ;// CONCATENATED MODULE: ./build/hash/components.js
 /** The raw parts of a benchmark's hash and which of them differ; reads no file. */
 
@@ -14313,12 +14339,15 @@ function isRecord(value) {
 var hash = __nccwpck_require__(9014);
 // EXTERNAL MODULE: ./build/plan/environment-variables.js
 var environment_variables = __nccwpck_require__(9319);
+// EXTERNAL MODULE: ./build/plan/metrics.js
+var metrics = __nccwpck_require__(711);
 // EXTERNAL MODULE: ./build/measure/environment.js + 1 modules
 var environment = __nccwpck_require__(2193);
 // EXTERNAL MODULE: ./build/measure/metrics.js
 var measure_metrics = __nccwpck_require__(3678);
 ;// CONCATENATED MODULE: ./build/measure/result.js
 /** The stored form of measurements, `result.json` schema 1; distrusts every byte it is given. */
+
 
 
 
@@ -14361,8 +14390,10 @@ const telemetrySummarySchema = schemas/* strictObject */.rej({
 });
 const trialSchema = schemas/* strictObject */.rej({
     samples: schemas/* strictObject */.rej({
-        step_seconds: schemas/* array */.YOg(seconds).min(1).max(100_000),
+        step_seconds: schemas/* array */.YOg(seconds).max(100_000),
         tokens: schemas/* array */.YOg(schemas/* number */.aig().finite().nonnegative()).max(100_000),
+        /** Samples of reported metrics, where the tool keeps them, in time order and the metric's unit. */
+        reported: schemas/* record */.g1P(metrics/* metricName */.Kh, schemas/* array */.YOg(schemas/* number */.aig().finite()).max(100_000)).optional(),
     }),
     metrics: measure_metrics/* runMetricsSchema */.aC,
     telemetry: telemetrySummarySchema.nullable(),
@@ -14476,6 +14507,8 @@ function sameWorkflowRun(a, b) {
 }
 /** Whether metrics that are computed from the samples are those of the samples. */
 function agrees({ samples, metrics }) {
+    if (samples.step_seconds.length === 0)
+        return metrics.step_time_ms === undefined && metrics.tokens_per_sec === undefined;
     const kept = (0,measure_metrics/* keptSteps */._s)(samples);
     const near = (stated, value) => stated === undefined || (value !== undefined && Math.abs(stated - value) <= 1e-6 * value);
     const stepTime = (kept.seconds / kept.count) * 1000;
@@ -14552,11 +14585,11 @@ function readMeasurements(text) {
 /** Logarithms of the gating metric, turned so that more is worse, one list for each day. */
 function sessionsOf(measurement) {
     const trials = (0,comparable/* judgeable */.WU)(measurement);
-    const metric = (0,values/* gatingMetric */.rt)(trials.map(({ trial }) => trial));
+    const metric = (0,values/* leadMetric */.lL)(trials.map(({ trial }) => trial));
     const days = Map.groupBy(trials, ({ run }) => run.started_at.slice(0, 10));
     return [...days.values()].map((day) => day.map(({ trial }) => {
-        const value = Math.log((0,values/* metricOf */.ak)(trial, metric) ?? Number.NaN);
-        return metric === 'tokens_per_sec' ? -value : value;
+        const value = Math.log((0,values/* metricOf */.ak)(trial, metric.name) ?? Number.NaN);
+        return metric.better === 'higher' ? -value : value;
     }));
 }
 
@@ -14718,12 +14751,12 @@ function shape_shapeWarnings({ base, head, stallRise }, minEffect) {
  */
 function comparePaired(rounds, look, minEffect, rules = {}) {
     const [base, head] = [rounds.map((round) => round.base), rounds.map((round) => round.head)];
-    const main = gatingMetric([...base, ...head]);
+    const steps = stepMetric([...base, ...head]);
     return judgedMetrics(base, head, minEffect, rules).map((metric) => {
-        if (metric.missing.base || metric.missing.head)
+        if (!judgeableMetric(metric))
             return missingMetric(metric, base.length, head.length);
         const judged = judgePaired(logsOf(base, metric.name), logsOf(head, metric.name), metric, look);
-        const shape = metric.name === main ? shapeOf(base, head) : undefined;
+        const shape = metric.name === steps ? shapeOf(base, head) : undefined;
         const held = metric.gating && implausible(judged.verdict, judged.center, metric.better);
         return {
             metric: metric.name,
@@ -15009,7 +15042,12 @@ function judgeable(measurement) {
     return measurement.runs
         .filter((run) => run.runner_kind === 'live')
         .flatMap((run) => run.trials.map((trial) => ({ run, trial })))
-        .filter(({ trial }) => trial.validity.length === 0 && trial.samples.step_seconds.length >= MIN_STEPS);
+        .filter(({ trial }) => trial.validity.length === 0 && !tooFewSteps(trial));
+}
+/** A tool that tells results and no steps has made its own mean of what it did. */
+function tooFewSteps({ samples }) {
+    const steps = samples.step_seconds.length;
+    return steps > 0 && steps < MIN_STEPS;
 }
 /** Why the newest run of the head may not be judged; undefined when it may. */
 function headDoubt(head) {
@@ -15021,8 +15059,10 @@ function headDoubt(head) {
     const doubt = newest.trials.flatMap((trial) => trial.validity)[0];
     if (doubt !== undefined)
         return doubt;
-    const steps = Math.min(...newest.trials.map((trial) => trial.samples.step_seconds.length));
-    return steps < MIN_STEPS ? `it has ${steps} measured steps, and ${MIN_STEPS} are needed` : undefined;
+    const few = newest.trials.find(tooFewSteps);
+    if (few === undefined)
+        return undefined;
+    return `it has ${few.samples.step_seconds.length} measured steps, and ${MIN_STEPS} are needed`;
 }
 /**
  * The standard deviation between sessions: learnt from the baseline's own days when there are enough of them,
@@ -15187,45 +15227,104 @@ const IMPLAUSIBLE_REASON = `an improvement of more than ${IMPLAUSIBLE_GAIN * 100
 
 /* harmony export */ __nccwpck_require__.d(__webpack_exports__, {
 /* harmony export */   ak: () => (/* binding */ metricOf),
-/* harmony export */   rt: () => (/* binding */ gatingMetric)
+/* harmony export */   lL: () => (/* binding */ leadMetric)
 /* harmony export */ });
-/* unused harmony exports judgedMetrics, logsOf */
+/* unused harmony exports judgedMetrics, judgeableMetric, stepMetric, mainMetrics, shownMetric, logsOf */
 /* harmony import */ var _measure_metrics_js__WEBPACK_IMPORTED_MODULE_0__ = __nccwpck_require__(3678);
+/* harmony import */ var _plan_metrics_js__WEBPACK_IMPORTED_MODULE_1__ = __nccwpck_require__(711);
 /** What of two sides' trials is compared: which metrics, which values, which count for the gate. */
 
+
 /**
- * The metrics to compare, the gating ones first: each that every trial of both sides has, and each that a rule
- * declares to gate even when it is missing.
+ * The metrics to compare, the gating ones first: each with a direction that every trial of both sides has, and each
+ * that a rule declares to gate even when it is missing.
  */
 function judgedMetrics(base, head, minEffect, rules = {}) {
-    const main = gatingMetric([...base, ...head]);
+    const all = [...base, ...head];
+    const main = mainMetrics(all);
     const lacks = (trials, name) => !trials.every((trial) => (metricOf(trial, name) ?? 0) > 0);
-    return METRICS.filter((metric) => 'better' in metric)
-        .map(({ name, unit, better }) => ({
-        name,
-        unit,
-        better: better ?? 'lower',
-        gating: rules[name]?.gate ?? name === main,
-        minEffect: rules[name]?.minEffect ?? minEffect,
-        timed: name === 'tokens_per_sec' || name === 'step_time_ms' || name === 'mfu_pct',
-        missing: { base: lacks(base, name), head: lacks(head, name) },
-    }))
-        .filter(({ name, missing }) => !(missing.base || missing.head) || rules[name]?.gate === true)
+    return namesOf(all, rules)
+        .map((name) => {
+        const better = directionOf(name, all, rules);
+        return {
+            name,
+            unit: unitOf(name, all),
+            better: better ?? 'lower',
+            gating: rules[name]?.gate ?? main.includes(name),
+            minEffect: rules[name]?.minEffect ?? minEffect,
+            timed: name === 'tokens_per_sec' || name === 'step_time_ms' || name === 'mfu_pct',
+            missing: { base: lacks(base, name), head: lacks(head, name) },
+            undirected: better === undefined,
+        };
+    })
+        .filter((metric) => judgeableMetric(metric) || rules[metric.name]?.gate === true)
         .sort((a, b) => Number(b.gating) - Number(a.gating));
 }
-/** Throughput where every trial counted tokens, else the time of a step. */
-function gatingMetric(trials) {
+/** Whether both sides have the metric in every trial, and somebody says which direction is good. */
+function judgeableMetric({ missing, undirected }) {
+    return !missing.base && !missing.head && !undirected;
+}
+/** Known names in their fixed order, then what the trials report, then what is only declared. */
+function namesOf(trials, rules) {
+    const reported = trials.flatMap((trial) => Object.keys(trial.metrics.reported ?? {}));
+    return [...new Set([..._plan_metrics_js__WEBPACK_IMPORTED_MODULE_1__/* .METRICS */ .Cb.map(({ name }) => name), ...reported, ...Object.keys(rules)])];
+}
+/** As the suite states it, else as it is known, else as every trial that reports it states it. */
+function directionOf(name, trials, rules) {
+    const stated = rules[name]?.better ?? (0,_plan_metrics_js__WEBPACK_IMPORTED_MODULE_1__/* .knownMetric */ .wl)(name)?.better;
+    if (stated !== undefined)
+        return stated;
+    const [first, ...others] = reportsOf(name, trials).map(({ better }) => better);
+    return others.every((better) => better === first) ? first : undefined;
+}
+function unitOf(name, trials) {
+    return (0,_plan_metrics_js__WEBPACK_IMPORTED_MODULE_1__/* .knownMetric */ .wl)(name)?.unit ?? reportsOf(name, trials).find(({ unit }) => unit)?.unit ?? '';
+}
+function reportsOf(name, trials) {
+    return trials.flatMap(({ metrics: { reported } }) => {
+        const report = reported && Object.hasOwn(reported, name) ? reported[name] : undefined;
+        return report === undefined ? [] : [report];
+    });
+}
+/** Throughput where every trial counted tokens, else the time of a step; undefined where a trial has no steps. */
+function stepMetric(trials) {
+    if (trials.some((trial) => trial.samples.step_seconds.length === 0))
+        return undefined;
     const counted = trials.every((trial) => (0,_measure_metrics_js__WEBPACK_IMPORTED_MODULE_0__/* .keptSteps */ ._s)(trial.samples).tokens !== undefined);
     return counted ? 'tokens_per_sec' : 'step_time_ms';
 }
+/**
+ * The metrics that count for the gate unless a suite says otherwise: that of the steps, else the headlines of the
+ * tool, else all that it reports with a direction.
+ */
+function mainMetrics(trials) {
+    const steps = stepMetric(trials);
+    if (steps !== undefined)
+        return [steps];
+    const names = [...new Set(trials.flatMap(({ metrics }) => Object.keys(metrics.reported ?? {})))];
+    const heads = names.filter((name) => reportsOf(name, trials).some(({ main }) => main));
+    return heads.length > 0 ? heads : names.filter((name) => directionOf(name, trials, {}) !== undefined);
+}
 /** The trial's value of a metric, in its unit; undefined when it was not measured. */
 function metricOf(trial, metric) {
-    const { count, seconds, tokens } = (0,_measure_metrics_js__WEBPACK_IMPORTED_MODULE_0__/* .keptSteps */ ._s)(trial.samples);
-    if (metric === 'step_time_ms')
-        return (seconds / count) * 1000;
-    if (metric === 'tokens_per_sec')
+    const steps = trial.samples.step_seconds.length > 0;
+    if (steps && (metric === 'step_time_ms' || metric === 'tokens_per_sec')) {
+        const { count, seconds, tokens } = (0,_measure_metrics_js__WEBPACK_IMPORTED_MODULE_0__/* .keptSteps */ ._s)(trial.samples);
+        if (metric === 'step_time_ms')
+            return (seconds / count) * 1000;
         return tokens === undefined ? undefined : tokens / seconds;
-    return trial.metrics[metric];
+    }
+    const known = _plan_metrics_js__WEBPACK_IMPORTED_MODULE_1__/* .METRICS */ .Cb.find(({ name }) => name === metric);
+    return known ? trial.metrics[known.name] : reportsOf(metric, [trial])[0]?.value;
+}
+/** The first of the metrics that count for the gate, with what it is measured in. */
+function leadMetric(trials) {
+    const metrics = judgedMetrics([], trials, 0);
+    return metrics.find(({ gating }) => gating) ?? { name: 'step_time_ms', unit: 'ms', better: 'lower' };
+}
+/** What is shown of each process: of steps their time, as people think of them, else the tool's first headline. */
+function shownMetric(trials) {
+    return stepMetric(trials) === undefined ? leadMetric(trials) : { name: 'step_time_ms', unit: 'ms' };
 }
 /** Natural logarithms of a metric, one for each trial; NaN where it is missing. */
 function logsOf(trials, metric) {
@@ -15316,11 +15415,13 @@ function thrownText(thrown) {
 __nccwpck_require__.d(__webpack_exports__, {
   dj: () => (/* binding */ canonicalJson),
   cr: () => (/* binding */ hashBenchmark),
+  yQ: () => (/* binding */ hashFiles),
+  jM: () => (/* binding */ hashJson),
   zV: () => (/* binding */ hashPayload),
   fg: () => (/* binding */ sha256Hex)
 });
 
-// UNUSED EXPORTS: DEFAULT_WARMUP_STEPS, hashCommand, hashFiles
+// UNUSED EXPORTS: DEFAULT_WARMUP_STEPS
 
 // EXTERNAL MODULE: external "node:crypto"
 var external_node_crypto_ = __nccwpck_require__(7598);
@@ -15577,14 +15678,14 @@ function hashFiles(files) {
     const encoder = new TextEncoder();
     const rows = files.map((file) => ({ ...file, bytes: encoder.encode(file.path) }));
     rows.sort((a, b) => compareBytes(a.bytes, b.bytes));
-    const digest = createHash('sha256');
+    const digest = (0,external_node_crypto_.createHash)('sha256');
     for (const row of rows)
         digest.update(`${row.bytes.length}:${row.path}${row.sha256}\n`);
     return digest.digest('hex');
 }
 /** sha256 hex of the JCS JSON of an argv array. */
-function hashCommand(argv) {
-    return sha256Hex(canonicalJson(argv));
+function hashJson(value) {
+    return sha256Hex(canonicalJson(value));
 }
 function compareBytes(a, b) {
     const shared = Math.min(a.length, b.length);
@@ -15599,7 +15700,7 @@ function compareBytes(a, b) {
 
 /***/ }),
 
-/***/ 9053:
+/***/ 7549:
 /***/ ((__unused_webpack___webpack_module__, __webpack_exports__, __nccwpck_require__) => {
 
 
@@ -16784,6 +16885,84 @@ function deadlineMs(env, name, fallbackSeconds) {
 
 ;// CONCATENATED MODULE: external "node:child_process"
 const external_node_child_process_namespaceObject = __WEBPACK_EXTERNAL_createRequire(import.meta.url)("node:child_process");
+// EXTERNAL MODULE: external "node:crypto"
+var external_node_crypto_ = __nccwpck_require__(7598);
+// EXTERNAL MODULE: external "node:events"
+var external_node_events_ = __nccwpck_require__(8474);
+;// CONCATENATED MODULE: ./build/io/git-blobs.js
+/** sha256 of many blobs out of one `git cat-file --batch`, read in pieces so that memory stays flat. */
+
+
+
+
+/** Longer blobs are neither a Git LFS pointer nor the target of a link. */
+const SHORT_BYTES = 4096;
+/** Digests by object id. Throws HostError `no-git` when git ends before it has answered for each. */
+async function digestBlobs(setting, oids) {
+    const wanted = [...new Set(oids)];
+    const digests = new Map();
+    if (wanted.length === 0)
+        return digests;
+    const child = (0,external_node_child_process_namespaceObject.spawn)('git', ['-c', 'safe.directory=*', 'cat-file', '--batch'], {
+        cwd: setting.directory,
+        env: setting.env,
+        stdio: ['pipe', 'pipe', 'ignore'],
+    });
+    const ended = (0,external_node_events_.once)(child, 'close');
+    // A git that dies early breaks the pipe; that it answered too little is what is told.
+    child.stdin.on('error', () => undefined);
+    child.stdin.end(`${wanted.join('\n')}\n`);
+    for await (const digest of readBatch(child.stdout))
+        digests.set(digest.oid, digest);
+    await ended;
+    const lost = wanted.find((oid) => !digests.has(oid));
+    if (lost !== undefined)
+        throw new errors/* HostError */.dh('no-git', `git has no object ${lost}`, 'the clone is damaged or partial; set `fetch-depth: 0` on actions/checkout, without a `filter`');
+    return digests;
+}
+/** The answers of `cat-file --batch`: `<oid> <type> <size>`, a line's end, so many bytes, a line's end. */
+async function* readBatch(stream) {
+    let header = '';
+    let open;
+    let short = [];
+    let skip = 0;
+    for await (const chunk of stream) {
+        // A blob of no bytes is whole before its piece goes on.
+        for (let at = 0; at < chunk.length || open?.left === 0;) {
+            if (skip > 0) {
+                at += 1;
+                skip -= 1;
+                continue;
+            }
+            if (open === undefined) {
+                const end = chunk.indexOf(10, at);
+                header += chunk.toString('latin1', at, end < 0 ? chunk.length : end);
+                at = end < 0 ? chunk.length : end + 1;
+                if (end < 0)
+                    continue;
+                const [, oid, size] = /^([0-9a-f]{40,64}) [a-z]+ ([0-9]+)$/.exec(header) ?? [];
+                header = '';
+                // `<oid> missing` has no bytes behind it.
+                if (oid === undefined)
+                    continue;
+                open = { oid, left: Number(size), size: Number(size), hash: (0,external_node_crypto_.createHash)('sha256') };
+                short = [];
+            }
+            const piece = chunk.subarray(at, at + open.left);
+            open.hash.update(piece);
+            if (open.size <= SHORT_BYTES)
+                short.push(piece);
+            open.left -= piece.length;
+            at += piece.length;
+            if (open.left > 0)
+                continue;
+            yield { oid: open.oid, sha256: open.hash.digest('hex'), short: Buffer.concat(short) };
+            open = undefined;
+            skip = 1;
+        }
+    }
+}
+
 ;// CONCATENATED MODULE: ./build/io/process.js
 /** Runs a program without a shell, in a process group of its own, for no longer than it may take. */
 
@@ -16853,6 +17032,7 @@ function killGroup(pid) {
 
 ;// CONCATENATED MODULE: ./build/io/git.js
 /** Reads commits and files straight from git's objects; checks nothing out and decides nothing. */
+
 
 
 
@@ -16943,6 +17123,24 @@ async function openGit(directory, env, signal) {
             return [...text.matchAll(/^[ +U][0-9a-f]{40,64} (.+?)(?: \(.*\))?$/gm)].map((match) => match[1] ?? '');
         },
         file: (sha, path) => readBlob(run, sha, path),
+        matching: async (patterns) => {
+            const listed = await run(['-C', root, 'ls-files', '-z', '--stage', '--', ...patterns.map(globbed)]);
+            const others = ['ls-files', '-z', '--others', '--exclude-standard', '--', ...patterns.map(globbed)];
+            const untracked = await run(['-C', root, ...others]);
+            return [
+                ...treeFiles(listed.out, /^([0-7]{6}) ([0-9a-f]{40,64}) [0-3]\t(.*)$/s),
+                ...entriesOf(untracked.out).map((file) => ({ path: file, kind: 'untracked', oid: '' })),
+            ];
+        },
+        matchingAt: async (sha, patterns) => {
+            const empty = (await run(['hash-object', '-t', 'tree', '--stdin'], '')).out.toString('utf8').trim();
+            const args = ['diff-tree', '-r', '--no-renames', '--raw', '--no-abbrev', '-z', empty, sha, '--'];
+            const { out } = await run(['-C', root, ...args, ...patterns.map(globbed)]);
+            const entries = entriesOf(out);
+            const joined = entries.flatMap((entry, index) => index % 2 === 0 ? [`${entry}\t${entries[index + 1] ?? ''}`] : []);
+            return joined.flatMap((line) => treeFile(line, /^:[0-7]{6} ([0-7]{6}) [0-9a-f]+ ([0-9a-f]{40,64}) A\t(.*)$/s));
+        },
+        blobDigests: (oids) => digestBlobs({ directory: root, env: childEnv }, oids),
         isClean: async (path) => {
             const args = [
                 '--literal-pathspecs',
@@ -16957,6 +17155,27 @@ async function openGit(directory, env, signal) {
             return (await run(args)).code === 0;
         },
     };
+}
+/** A pattern as git's own: `*` stays inside a folder, `**` does not, and nothing else is magic. */
+function globbed(pattern) {
+    return `:(top,glob)${pattern}`;
+}
+function entriesOf(out) {
+    return out
+        .toString('utf8')
+        .split('\0')
+        .filter((entry) => entry !== '');
+}
+function treeFiles(out, form) {
+    return entriesOf(out).flatMap((entry) => treeFile(entry, form));
+}
+/** `form` has the groups mode, object id and path. */
+function treeFile(entry, form) {
+    const [, mode = '', oid = '', path = ''] = form.exec(entry) ?? [];
+    if (path === '')
+        return [];
+    const kind = mode === '120000' ? 'link' : mode === '160000' ? 'submodule' : 'file';
+    return [{ path, kind, oid }];
 }
 async function findRoot(directory, run) {
     const hint = 'check the repository out with actions/checkout before this step, and install git on the runner';
@@ -17045,17 +17264,345 @@ function findInstallation(script) {
 
 /***/ }),
 
-/***/ 1366:
+/***/ 6173:
 /***/ ((__unused_webpack___webpack_module__, __webpack_exports__, __nccwpck_require__) => {
 
 
 // EXPORTS
 __nccwpck_require__.d(__webpack_exports__, {
-  LH: () => (/* binding */ createSources),
-  im: () => (/* binding */ readConfigText)
+  L: () => (/* binding */ createSources),
+  T: () => (/* binding */ readDefinitions)
 });
 
-// UNUSED EXPORTS: sha256OfFile
+;// CONCATENATED MODULE: external "node:os"
+const external_node_os_namespaceObject = __WEBPACK_EXTERNAL_createRequire(import.meta.url)("node:os");
+// EXTERNAL MODULE: external "node:path"
+var external_node_path_ = __nccwpck_require__(6760);
+// EXTERNAL MODULE: ./build/errors.js
+var errors = __nccwpck_require__(9473);
+// EXTERNAL MODULE: ./build/hash/hash.js + 1 modules
+var hash = __nccwpck_require__(9014);
+// EXTERNAL MODULE: ./node_modules/zod/v4/classic/schemas.js + 11 modules
+var schemas = __nccwpck_require__(2857);
+;// CONCATENATED MODULE: ./build/plan/launch.js
+/** How a workload is started: launcher, command, container; starts nothing. */
+
+/** Container engines whose `run` is known. */
+const ENGINES = (/* unused pure expression or super */ null && (['docker', 'podman']));
+/** Goes before the workload unless told otherwise. */
+const PYTHON = ['python3'];
+/** What is started inside of a container, or without one: argv, or undefined for nothing to start. */
+function innerArgv({ workload, launch }) {
+    if (launch?.command)
+        return launch.command;
+    const script = workload === undefined ? [] : [workload.startsWith('-') ? `./${workload}` : workload];
+    return [...(launch?.launcher ?? PYTHON), ...script];
+}
+/**
+ * `run` of a container: nothing of it outlives the trial, the GPUs of the host are handed in, and folders that the
+ * trial needs lie at the same place inside. Variables are passed by their names, so that no value of one stands in a
+ * list of processes. The flags are those that ROCm's own documents give for a container with GPUs.
+ */
+function containerArgv(container, inner, room) {
+    return [
+        container.engine,
+        'run',
+        '--rm',
+        '--init',
+        `--name=${room.name}`,
+        '--ipc=host',
+        `--user=${room.user}`,
+        ...room.groups.map((group) => `--group-add=${group}`),
+        ...room.devices.map((device) => `--device=${device}`),
+        ...room.folders.map(({ path, writable }) => `--volume=${path}:${path}${writable ? '' : ':ro'}`),
+        `--workdir=${room.workdir}`,
+        '--env=HOME=/tmp',
+        ...room.variables.map((name) => `--env=${name}`),
+        ...container.options,
+        container.image,
+        ...inner,
+    ];
+}
+/**
+ * The argv that the hash covers, undefined for the default launcher. A container's device flags and mounts are the
+ * action's own and left out: they differ from host to host.
+ */
+function hashedArgv(launched) {
+    const { launch } = launched;
+    if (launch === undefined)
+        return undefined;
+    const { container } = launch;
+    const inner = innerArgv(launched);
+    return container ? [container.engine, 'run', ...container.options, container.image, ...inner] : inner;
+}
+const word = schemas/* string */.YjP()
+    .min(1)
+    .max(10_000)
+    .refine((text) => !text.includes('\0'), 'holds a NUL character');
+/** A command without a shell: a list of its words, or words with blanks between. */
+const argvSchema = schemas/* union */.KCZ([schemas/* string */.YjP().min(1).max(10_000), schemas/* array */.YOg(word).min(1).max(1000)]);
+/** What was written, as argv. */
+function argvOf(written) {
+    return typeof written === 'string' ? written.trim().split(/\s+/) : written;
+}
+const launch_image = schemas/* string */.YjP()
+    .max(500)
+    .regex(/^[A-Za-z0-9][\w./:@-]*$/, 'is no name of a container image');
+const inContainer = {
+    options: schemas/* array */.YOg(word).max(100).optional(),
+    launcher: argvSchema.optional(),
+};
+/** Wire form in a suite: argv that goes before the workload, or a container image with what goes before it in there. */
+const launcherSchema = schemas/* union */.KCZ([
+    argvSchema,
+    schemas/* strictObject */.rej({ docker: launch_image, ...inContainer }),
+    schemas/* strictObject */.rej({ podman: launch_image, ...inContainer }),
+]);
+/** What was written as `launcher` and `command`, in one form; undefined when neither was. */
+function launchOf(launcher, command) {
+    const started = command === undefined ? {} : { command: argvOf(command) };
+    if (launcher === undefined)
+        return command === undefined ? undefined : started;
+    if (typeof launcher === 'string' || Array.isArray(launcher))
+        return { launcher: argvOf(launcher), ...started };
+    const { options = [] } = launcher;
+    const inner = launcher.launcher === undefined ? {} : { launcher: argvOf(launcher.launcher) };
+    const container = 'docker' in launcher
+        ? { engine: 'docker', image: launcher.docker, options }
+        : { engine: 'podman', image: launcher.podman, options };
+    return { container, ...inner, ...started };
+}
+
+// EXTERNAL MODULE: ./build/plan/plan.js
+var plan = __nccwpck_require__(1583);
+// EXTERNAL MODULE: ./build/plan/config.js
+var config = __nccwpck_require__(8870);
+// EXTERNAL MODULE: ./build/plan/input-values.js
+var input_values = __nccwpck_require__(1849);
+// EXTERNAL MODULE: ./build/plan/metrics.js
+var metrics = __nccwpck_require__(711);
+// EXTERNAL MODULE: ./build/plan/nearest-name.js
+var nearest_name = __nccwpck_require__(6442);
+// EXTERNAL MODULE: ./build/plan/yaml.js
+var plan_yaml = __nccwpck_require__(5255);
+;// CONCATENATED MODULE: ./build/plan/suite.js
+/** The suite file: text → definitions of several benchmarks, all faults in one message; opens no file. */
+
+
+
+
+
+
+
+
+/** More would not fit into one job. */
+const MAX_BENCHMARKS = 200;
+const share = schemas/* union */.KCZ([schemas/* string */.YjP(), schemas/* number */.aig()], { error: 'is no share; write for instance `2%` or `0.02`' })
+    .transform((value) => String(value))
+    .pipe(input_values/* minEffect */.MG);
+const metricRuleSchema = schemas/* strictObject */.rej({
+    better: schemas/* enum */.k5n(['higher', 'lower']).optional(),
+    'min-effect': share.optional(),
+    gate: schemas/* boolean */.zMY().optional(),
+});
+/** A path pattern as git reads `:(glob)`: `*` stays inside a folder, `**` does not. */
+const filePattern = input_values/* repositoryPath */.SH.refine((text) => text.length <= 500, 'is longer than 500 characters');
+/** What a benchmark says, and what `defaults` may say for all of them. */
+const shared = {
+    config: schemas/* union */.KCZ([schemas/* string */.YjP(), schemas/* record */.g1P(schemas/* string */.YjP(), schemas/* unknown */.L5J())], {
+        error: 'must be a mapping of config fields, or the path of a file that holds one',
+    })
+        .optional(),
+    steps: schemas/* int */.Whr().min(10).max(500).optional(),
+    'warmup-steps': schemas/* int */.Whr().min(0).max(100).optional(),
+    files: schemas/* array */.YOg(filePattern).min(1).max(100).optional(),
+    metrics: schemas/* record */.g1P(metrics/* metricName */.Kh, metricRuleSchema).optional(),
+    'min-effect': share.optional(),
+    setup: argvSchema.optional(),
+    launcher: launcherSchema.optional(),
+    command: argvSchema.optional(),
+};
+const benchmarkSchema = schemas/* strictObject */.rej({
+    name: (0,input_values/* plainText */.wh)(200).min(1).optional(),
+    workload: input_values/* repositoryPath */.SH.optional(),
+    ...shared,
+});
+/** Wire form of a suite file (docs/suite.md). */
+const suiteSchema = schemas/* strictObject */.rej({
+    benchmarks: schemas/* array */.YOg(benchmarkSchema).min(1).max(MAX_BENCHMARKS),
+    defaults: schemas/* strictObject */.rej(shared).optional(),
+});
+/** The same with the config's fields, for editors; the config's faults are told by its own reader. */
+const suiteFileSchema = suiteSchema.extend({
+    benchmarks: schemas/* array */.YOg(benchmarkSchema.extend({ config: configForEditors() }))
+        .min(1)
+        .max(MAX_BENCHMARKS),
+    defaults: schemas/* strictObject */.rej({ ...shared, config: configForEditors() }).optional(),
+});
+function configForEditors() {
+    return schemas/* union */.KCZ([schemas/* string */.YjP(), config/* workloadConfigSchema */.D.partial()]).optional();
+}
+/**
+ * Reads a suite's YAML or JSON text; `where` is its path, for messages. A benchmark's own value counts before that of
+ * `defaults`, which counts before the action's input; `config` and `metrics` are joined name by name.
+ */
+function readSuite(text, where, inputs) {
+    const yaml = (0,plan_yaml/* readYaml */.g)(text, where);
+    if (yaml.kind === 'bad')
+        return yaml;
+    const parsed = suiteSchema.safeParse(yaml.value);
+    if (!parsed.success)
+        return {
+            kind: 'bad',
+            issues: parsed.error.issues.flatMap((issue) => suiteIssues(issue, yaml.value, where)),
+        };
+    const { benchmarks, defaults = {} } = parsed.data;
+    const read = benchmarks.map((own, index) => suite_define(joined(own, defaults), `${where}: benchmarks[${index}]`, inputs));
+    const issues = read.flatMap((each) => (each.kind === 'bad' ? each.issues : []));
+    const definitions = read.flatMap((each) => (each.kind === 'ok' ? [each.definition] : []));
+    for (const [index, { name }] of definitions.entries())
+        if (definitions.findIndex((other) => other.name === name) < index)
+            issues.push({
+                where: `${where}: benchmarks[${index}].name`,
+                message: `\`${name}\` names two benchmarks`,
+                hint: 'give each a `name` of its own; results and comparisons are told apart by it',
+            });
+    return issues.length > 0 ? { kind: 'bad', issues } : { kind: 'ok', definitions };
+}
+function joined(own, defaults) {
+    const { config, metrics } = own;
+    const both = typeof config === 'object' && typeof defaults.config === 'object';
+    return {
+        ...defaults,
+        ...own,
+        ...(both && { config: { ...defaults.config, ...config } }),
+        ...(metrics && defaults.metrics && { metrics: { ...defaults.metrics, ...metrics } }),
+    };
+}
+function suite_define(own, where, inputs) {
+    const { workload } = own;
+    const name = own.name ?? (workload === undefined ? undefined : (0,plan/* stemOf */.Vc)(workload));
+    const issues = startIssues(own, where);
+    if (name === undefined && issues.length === 0)
+        issues.push({ where: `${where}.name`, message: 'is required where no `workload` gives one' });
+    const source = configSource(own.config, name ?? '', where);
+    if (source.kind === 'bad')
+        issues.push(source.issue);
+    if (issues.length > 0 || name === undefined || source.kind === 'bad')
+        return { kind: 'bad', issues };
+    const launch = launchOf(own.launcher, own.command);
+    const steps = own.steps ?? inputs.steps;
+    const setup = own.setup === undefined ? inputs.setup : argvOf(own.setup);
+    return {
+        kind: 'ok',
+        definition: {
+            name,
+            ...(workload !== undefined && { workload }),
+            config: source.source,
+            where: source.source.kind === 'file' ? source.source.path : `${where}.config`,
+            ...(steps !== undefined && { steps }),
+            warmupSteps: own['warmup-steps'] ?? inputs.warmupSteps,
+            ...(own.files && { files: own.files }),
+            ...(launch && { launch }),
+            ...(setup && { setup }),
+            minEffect: own['min-effect'] ?? inputs.minEffect,
+            ...(own.metrics && { metrics: rulesOf(own.metrics) }),
+        },
+    };
+}
+/** What is started, and whether the hash can know when it changes. */
+function startIssues(own, where) {
+    const issues = [];
+    const { launcher, command, workload, files } = own;
+    const contained = typeof launcher === 'object' && !Array.isArray(launcher);
+    const prefixed = launcher !== undefined && (!contained || launcher.launcher !== undefined);
+    if (workload === undefined && command === undefined)
+        issues.push({
+            where,
+            message: 'names neither a `workload` nor a `command`',
+            hint: 'give the path of a script, or the command that is to be run',
+        });
+    if (command !== undefined && prefixed)
+        issues.push({
+            where: `${where}.launcher`,
+            message: 'is given beside `command`, which is started as it is',
+            hint: 'write the launcher into the command, or drop the command and name the `workload`',
+        });
+    if (command !== undefined && workload === undefined && files === undefined)
+        issues.push({
+            where: `${where}.files`,
+            message: 'is required for a `command` without a `workload`',
+            hint: 'name the files that the command is built from, for instance `files: [src/**, CMakeLists.txt]`; else a change of them would not be seen',
+        });
+    return issues;
+}
+/** Without a config nothing but the benchmark's name is there to call the model by. */
+function configSource(config, name, where) {
+    if (config === undefined)
+        return inline({ model_name: name });
+    if (typeof config !== 'string')
+        return inline({ ...(!('model_name' in config) && { model_name: name }), ...config });
+    const path = input_values/* repositoryPath */.SH.safeParse(config);
+    if (path.success)
+        return { kind: 'ok', source: { kind: 'file', path: path.data } };
+    const message = `\`${config.slice(0, 200)}\` ${path.error.issues[0]?.message}`;
+    return { kind: 'bad', issue: { where: `${where}.config`, message } };
+}
+function inline(config) {
+    return { kind: 'ok', source: { kind: 'inline', text: JSON.stringify(config) } };
+}
+function rulesOf(metrics) {
+    return Object.fromEntries(Object.entries(metrics).map(([name, { better, gate, 'min-effect': smallest }]) => [
+        name,
+        { better, gate, minEffect: smallest },
+    ]));
+}
+function suiteIssues(issue, value, where) {
+    const place = `${where}: ${issue.path.map(step).join('').replace(/^\./, '') || 'the file'}`;
+    if (issue.code === 'unrecognized_keys')
+        return issue.keys.map((key) => ({
+            where: `${place}.${key}`,
+            message: 'is no field of a suite',
+            hint: unknownHint(key, issue.path),
+        }));
+    if (issue.code === 'invalid_key') {
+        const [inner] = issue.issues;
+        return [{ where: place, message: inner?.message ?? 'is no name' }];
+    }
+    const found = at(value, issue.path);
+    if (found === undefined && issue.path.length < 2)
+        return [{ where: place, message: 'is missing', hint: 'write a list of benchmarks under `benchmarks:`' }];
+    const text = JSON.stringify(found)?.slice(0, 100) ?? 'nothing';
+    return [{ where: place, message: `\`${text}\` ${sentence(issue)}` }];
+}
+function sentence(issue) {
+    if (issue.code === 'invalid_value')
+        return `is none of ${issue.values.join(', ')}`;
+    return /^[a-z]/.test(issue.message) ? issue.message : `is not valid: ${issue.message}`;
+}
+function unknownHint(key, path) {
+    const names = path.length === 0
+        ? Object.keys(suiteSchema.shape)
+        : path.includes('metrics')
+            ? Object.keys(metricRuleSchema.shape)
+            : Object.keys(benchmarkSchema.shape);
+    const near = (0,nearest_name/* nearestName */.q)(key, names);
+    if (near)
+        return `did you mean \`${near}\`?`;
+    if (Object.hasOwn(config/* workloadConfigSchema */.D.shape, key))
+        return 'it is a field of the config: write it under `config:`';
+    return `valid: ${names.join(', ')}`;
+}
+function step(part) {
+    return typeof part === 'number' ? `[${part}]` : `.${String(part)}`;
+}
+function at(value, path) {
+    return path.reduce((inner, key) => {
+        if (typeof inner !== 'object' || inner === null)
+            return undefined;
+        return Object.hasOwn(inner, key) ? inner[key] : undefined;
+    }, value);
+}
 
 // EXTERNAL MODULE: external "node:crypto"
 var external_node_crypto_ = __nccwpck_require__(7598);
@@ -17063,20 +17610,358 @@ var external_node_crypto_ = __nccwpck_require__(7598);
 var external_node_fs_ = __nccwpck_require__(3024);
 // EXTERNAL MODULE: external "node:fs/promises"
 var promises_ = __nccwpck_require__(1455);
-;// CONCATENATED MODULE: external "node:os"
-const external_node_os_namespaceObject = __WEBPACK_EXTERNAL_createRequire(import.meta.url)("node:os");
-// EXTERNAL MODULE: external "node:path"
-var external_node_path_ = __nccwpck_require__(6760);
 ;// CONCATENATED MODULE: external "node:stream/promises"
 const external_node_stream_promises_namespaceObject = __WEBPACK_EXTERNAL_createRequire(import.meta.url)("node:stream/promises");
-// EXTERNAL MODULE: ./build/errors.js
-var errors = __nccwpck_require__(9473);
-// EXTERNAL MODULE: ./build/hash/hash.js + 1 modules
-var hash = __nccwpck_require__(9014);
-// EXTERNAL MODULE: ./build/plan/plan.js
-var plan = __nccwpck_require__(1583);
 // EXTERNAL MODULE: ./build/io/workspace.js
 var io_workspace = __nccwpck_require__(6840);
+;// CONCATENATED MODULE: ./build/io/extra-files.js
+/** One digest over the further files of a benchmark: of the working tree, and of any commit from git's objects. */
+
+
+
+
+
+
+
+
+/** Files of up to so many bytes are read at once, which is faster than in pieces. */
+const SMALL_BYTES = 4 * 1024 * 1024;
+/** Files that are read at the same time. */
+const AT_ONCE = 16;
+/** sha256 hex of a file's bytes as they are, read in pieces. */
+async function sha256OfFile(file) {
+    const digest = (0,external_node_crypto_.createHash)('sha256');
+    await (0,external_node_stream_promises_namespaceObject.pipeline)((0,external_node_fs_.createReadStream)(file), digest);
+    return digest.digest('hex');
+}
+/**
+ * Digest of the working tree's files that match. `patterns` and the paths that are hashed are relative to the
+ * repository's root. Throws UsageError for a pattern that matches nothing and for a file that cannot be read.
+ */
+async function filesOfTree(git, patterns, where) {
+    const matched = await Promise.all(patterns.map((pattern) => git.matching([pattern])));
+    const idle = patterns.filter((_, index) => matched[index]?.length === 0);
+    if (idle.length > 0)
+        throw new errors/* UsageError */.eb(idle.map((pattern) => ({
+            where,
+            message: `\`${pattern}\` matches no file`,
+            hint: '`*` stays inside a folder and `**/` goes through all of them; ignored files are left out',
+        })));
+    const found = onePathEach(matched.flat());
+    const hashed = [];
+    for (let at = 0; at < found.length; at += AT_ONCE)
+        hashed.push(...(await Promise.all(found.slice(at, at + AT_ONCE).map((file) => hashInTree(git.root, file, where)))).flat());
+    return { kind: 'ok', sha: (0,hash/* hashFiles */.yQ)(hashed), warnings: untracked(found) };
+}
+/** Digest of a commit's files that match; equal to that of a clean checkout of it. */
+async function filesOfCommit(git, commit, patterns) {
+    const found = await git.matchingAt(commit, patterns);
+    if (found.length === 0)
+        return {
+            kind: 'unavailable',
+            message: `no file matches ${patterns.map((each) => `\`${each}\``).join(', ')}`,
+        };
+    const oids = found.filter((file) => file.kind !== 'submodule').map((file) => file.oid);
+    const digests = await git.blobDigests(oids);
+    const hashed = [];
+    for (const file of found) {
+        const digest = digests.get(file.oid);
+        if (file.kind === 'submodule')
+            hashed.push({ path: file.path, sha256: (0,hash/* sha256Hex */.fg)(file.oid) });
+        else if (digest && file.kind === 'link') {
+            const target = await git.file(commit, file.path);
+            const sha256 = target.kind === 'file' ? ((0,io_workspace/* lfsOid */.m0)(target.bytes) ?? (0,hash/* sha256Hex */.fg)(target.bytes)) : digest.sha256;
+            hashed.push({ path: file.path, sha256 });
+        }
+        else if (digest)
+            hashed.push({ path: file.path, sha256: (0,io_workspace/* lfsOid */.m0)(digest.short) ?? digest.sha256 });
+    }
+    return { kind: 'ok', sha: (0,hash/* hashFiles */.yQ)(hashed), warnings: [] };
+}
+/**
+ * A link to a file of the repository counts by that file's content, any other link by its target's name: what lies
+ * outside is never read. A submodule counts by its commit. A file that was deleted counts as none.
+ */
+async function hashInTree(root, file, where) {
+    const absolute = external_node_path_.join(root, file.path);
+    if (file.kind === 'submodule')
+        return [{ path: file.path, sha256: (0,hash/* sha256Hex */.fg)(file.oid) }];
+    try {
+        const found = await (0,promises_.lstat)(absolute);
+        if (found.isSymbolicLink()) {
+            const target = await linkedFile(root, absolute);
+            const sha256 = target === undefined
+                ? (0,hash/* sha256Hex */.fg)(await (0,promises_.readlink)(absolute))
+                : await digestOf(target.file, where, target.size);
+            return [{ path: file.path, sha256 }];
+        }
+        if (!found.isFile())
+            return [];
+        return [{ path: file.path, sha256: await digestOf(absolute, where, found.size) }];
+    }
+    catch (thrown) {
+        if (!(thrown instanceof Error && 'code' in thrown))
+            throw thrown;
+        if (thrown.code === 'ENOENT')
+            return [];
+        throw unreadable(file.path, where, 'cannot be read', 'check its permissions', thrown);
+    }
+}
+async function digestOf(file, where, size) {
+    if (size > SMALL_BYTES)
+        return sha256OfFile(file);
+    const bytes = await (0,promises_.readFile)(file);
+    if ((0,io_workspace/* lfsOid */.m0)(bytes) !== undefined)
+        throw unreadable(file, where, 'is a Git LFS pointer, its content is not checked out', 'set `lfs: true` on actions/checkout');
+    return (0,hash/* sha256Hex */.fg)(bytes);
+}
+/** The regular file of the repository that a link leads to. */
+async function linkedFile(root, link) {
+    const real = await (0,io_workspace/* realpathOrUndefined */.vz)(link);
+    if (real === undefined || !real.startsWith(`${root}${external_node_path_.sep}`))
+        return undefined;
+    const found = await (0,promises_.lstat)(real);
+    return found.isFile() ? { file: real, size: found.size } : undefined;
+}
+function unreadable(file, where, message, hint, cause) {
+    const fault = new errors/* UsageError */.eb([{ where, message: `\`${file.slice(0, 300)}\` ${message}`, hint }]);
+    return cause === undefined ? fault : Object.assign(fault, { cause });
+}
+/** Two patterns may match one file, and while a merge is not resolved git lists a path more than once. */
+function onePathEach(files) {
+    return [...new Map(files.map((file) => [file.path, file])).values()];
+}
+function untracked(files) {
+    const found = files.filter((file) => file.kind === 'untracked');
+    const [first] = found;
+    if (first === undefined)
+        return [];
+    return [
+        {
+            code: 'files-untracked',
+            message: `${found.length} of the hashed files are not committed (${first.path}), so this hash is no commit's`,
+            hint: 'commit them, or add them to .gitignore when the benchmark does not depend on them',
+        },
+    ];
+}
+
+;// CONCATENATED MODULE: ./build/io/text-files.js
+/** Small text files of the user, suites and configs: from the working tree, and from a commit. */
+var __addDisposableResource = (undefined && undefined.__addDisposableResource) || function (env, value, async) {
+    if (value !== null && value !== void 0) {
+        if (typeof value !== "object" && typeof value !== "function") throw new TypeError("Object expected.");
+        var dispose, inner;
+        if (async) {
+            if (!Symbol.asyncDispose) throw new TypeError("Symbol.asyncDispose is not defined.");
+            dispose = value[Symbol.asyncDispose];
+        }
+        if (dispose === void 0) {
+            if (!Symbol.dispose) throw new TypeError("Symbol.dispose is not defined.");
+            dispose = value[Symbol.dispose];
+            if (async) inner = dispose;
+        }
+        if (typeof dispose !== "function") throw new TypeError("Object not disposable.");
+        if (inner) dispose = function() { try { inner.call(this); } catch (e) { return Promise.reject(e); } };
+        env.stack.push({ value: value, dispose: dispose, async: async });
+    }
+    else if (async) {
+        env.stack.push({ async: true });
+    }
+    return value;
+};
+var __disposeResources = (undefined && undefined.__disposeResources) || (function (SuppressedError) {
+    return function (env) {
+        function fail(e) {
+            env.error = env.hasError ? new SuppressedError(e, env.error, "An error was suppressed during disposal.") : e;
+            env.hasError = true;
+        }
+        var r, s = 0;
+        function next() {
+            while (r = env.stack.pop()) {
+                try {
+                    if (!r.async && s === 1) return s = 0, env.stack.push(r), Promise.resolve().then(next);
+                    if (r.dispose) {
+                        var result = r.dispose.call(r.value);
+                        if (r.async) return s |= 2, Promise.resolve(result).then(next, function(e) { fail(e); return next(); });
+                    }
+                    else s |= 1;
+                }
+                catch (e) {
+                    fail(e);
+                }
+            }
+            if (s === 1) return env.hasError ? Promise.reject(env.error) : Promise.resolve();
+            if (env.hasError) throw env.error;
+        }
+        return next();
+    };
+})(typeof SuppressedError === "function" ? SuppressedError : function (error, suppressed, message) {
+    var e = new Error(message);
+    return e.name = "SuppressedError", e.error = error, e.suppressed = suppressed, e;
+});
+
+
+
+/** They are read whole; nothing larger is one. */
+const MAX_TEXT_BYTES = 1024 * 1024;
+/** Text of a file of the workspace; `input` names the action's input in messages. Throws UsageError. */
+async function readTextFile(workspace, file, input) {
+    const env_1 = { stack: [], error: void 0, hasError: false };
+    try {
+        const real = await (0,io_workspace/* insideWorkspace */.CT)(workspace, file, input);
+        const handle = __addDisposableResource(env_1, await (0,promises_.open)(real, 'r'), true);
+        const buffer = Buffer.alloc(MAX_TEXT_BYTES + 1);
+        const { bytesRead } = await handle.read(buffer, 0, buffer.length, 0);
+        if (bytesRead > MAX_TEXT_BYTES)
+            throw new errors/* UsageError */.eb([{ where: input, message: `${file} is larger than 1 MiB` }]);
+        return decoded(buffer.subarray(0, bytesRead), file, input);
+    }
+    catch (e_1) {
+        env_1.error = e_1;
+        env_1.hasError = true;
+    }
+    finally {
+        const result_1 = __disposeResources(env_1);
+        if (result_1)
+            await result_1;
+    }
+}
+function decoded(bytes, file, input) {
+    try {
+        return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+    }
+    catch (cause) {
+        const issue = { where: input, message: `${file} is no UTF-8 text`, hint: 'save it as UTF-8' };
+        throw Object.assign(new errors/* UsageError */.eb([issue]), { cause });
+    }
+}
+/** Text of a file at a commit, as the working tree's reader would have given it; `file` is relative to the root. */
+async function textAt(git, commit, file) {
+    const found = await git.file(commit, file);
+    if (found.kind === 'missing')
+        return { kind: 'missing' };
+    if (found.kind !== 'file' || found.bytes.length > MAX_TEXT_BYTES)
+        return { kind: 'unreadable', why: whyNot(found) };
+    if ((0,io_workspace/* lfsOid */.m0)(found.bytes) !== undefined)
+        return { kind: 'unreadable', why: 'it is a Git LFS pointer' };
+    const text = found.bytes.toString('utf8');
+    // A byte-order mark is dropped as the working tree's reader drops it.
+    return { kind: 'text', text: text.startsWith('\ufeff') ? text.slice(1) : text };
+}
+/** Why a file at a commit is of no use, in words. */
+function whyNot(found) {
+    switch (found.kind) {
+        case 'file':
+            return `${found.bytes.length} bytes are too many`;
+        case 'missing':
+            return 'no such file';
+        case 'outside':
+            return `a symbolic link leads out of the repository, to ${found.target}`;
+        case 'submodule':
+            return `it lies in the submodule ${found.path}, whose objects are not in this repository`;
+        case 'too-large':
+            return `${found.bytes} bytes are too many`;
+    }
+}
+
+;// CONCATENATED MODULE: ./build/io/base-inputs.js
+/** The benchmarks as another commit describes them, straight from git's objects; nothing is checked out. */
+
+
+
+
+
+
+/** What the commit describes: the benchmarks of its suite file, or the one of the inputs. */
+async function benchmarksAt(setting, commit) {
+    const defined = await definitionsAt(setting, commit);
+    if (defined.kind === 'unavailable')
+        return defined;
+    const { definitions } = defined;
+    return {
+        kind: 'found',
+        names: definitions.map(({ name }) => name),
+        inputs: async (name) => {
+            const definition = definitions.find((each) => each.name === name);
+            if (definition)
+                return inputsAt(setting, commit, definition);
+            const message = `\`${name}\` is not in ${setting.inputs.suite} at ${base_inputs_short(commit)}: the benchmark is new`;
+            return { kind: 'unavailable', warning: { code: 'benchmark-new', message } };
+        },
+    };
+}
+async function definitionsAt({ git, inputs, inRepository }, commit) {
+    const { suite } = inputs;
+    if (suite === undefined)
+        return { kind: 'ok', definitions: [(0,plan/* definitionOf */.Fg)(inputs)] };
+    const found = await textAt(git, commit, inRepository(suite));
+    if (found.kind !== 'text') {
+        const why = found.kind === 'missing' ? 'no such file' : found.why;
+        return unavailable('base-suite-missing', `${suite} cannot be read at ${base_inputs_short(commit)} (${why})`);
+    }
+    const read = readSuite(found.text, suite, inputs);
+    return read.kind === 'ok' ? read : invalid('base-suite-invalid', suite, commit, read.issues);
+}
+async function inputsAt(setting, commit, definition) {
+    const text = await configTextAt(setting, commit, definition);
+    if (text.kind === 'unavailable')
+        return text;
+    const planned = (0,plan/* planBenchmark */.BW)(definition, text.text, setting.inputs);
+    if (planned.kind === 'bad')
+        return invalid('base-config-invalid', definition.where, commit, planned.issues);
+    const { benchmark } = planned;
+    const script = await scriptAt(setting, commit, benchmark.workload);
+    if (script.kind === 'unavailable')
+        return script;
+    const files = benchmark.files && (await filesOfCommit(setting.git, commit, benchmark.files.map(setting.inRepository)));
+    if (files?.kind === 'unavailable')
+        return unavailable('base-files-missing', `the files of \`${benchmark.name}\` at ${base_inputs_short(commit)}: ${files.message}`);
+    const components = {
+        ...(await setting.ownParts(benchmark)),
+        workload_script_sha: script.sha,
+        ...(files && { files: files.sha }),
+    };
+    return { kind: 'found', benchmark, components, warnings: script.warnings };
+}
+async function configTextAt({ git, inRepository }, commit, { config }) {
+    if (config.kind === 'inline')
+        return { kind: 'text', text: config.text };
+    const found = await textAt(git, commit, inRepository(config.path));
+    if (found.kind === 'text')
+        return found;
+    const why = found.kind === 'missing' ? 'no such file' : found.why;
+    return unavailable('base-config-missing', `${config.path} cannot be read at ${base_inputs_short(commit)} (${why})`);
+}
+async function scriptAt({ git, inRepository }, commit, workload) {
+    if (workload === undefined)
+        return { kind: 'sha', sha: 'none', warnings: [] };
+    const found = await git.file(commit, inRepository(workload));
+    switch (found.kind) {
+        case 'file':
+            // The pointer names the sha256 of the very bytes that a checkout with LFS writes.
+            return { kind: 'sha', sha: (0,io_workspace/* lfsOid */.m0)(found.bytes) ?? (0,hash/* sha256Hex */.fg)(found.bytes), warnings: [] };
+        case 'missing': {
+            const message = `${workload} does not exist at ${base_inputs_short(commit)}: the benchmark is new`;
+            return { kind: 'sha', sha: 'none', warnings: [{ code: 'base-workload-missing', message }] };
+        }
+        case 'outside':
+        case 'submodule':
+        case 'too-large':
+            return unavailable('base-workload-unreadable', `${workload} cannot be read at ${base_inputs_short(commit)} (${whyNot(found)})`);
+    }
+}
+function invalid(code, file, commit, issues) {
+    const faults = issues.map((issue) => `${issue.where} ${issue.message}`).join('; ');
+    return unavailable(code, `${file} at ${base_inputs_short(commit)} cannot be read: ${faults}`);
+}
+function unavailable(code, message) {
+    const hint = 'the comparison with this commit is left out; the head is measured all the same';
+    return { kind: 'unavailable', warning: { code, message, hint } };
+}
+function base_inputs_short(commit) {
+    return commit.slice(0, 12);
+}
+
 ;// CONCATENATED MODULE: ./build/io/worktree.js
 /** A commit's files beside the workspace, in a git worktree of its own; nothing of the workspace leaks into it. */
 
@@ -17138,59 +18023,7 @@ async function fillSubmodules(git, tree) {
 }
 
 ;// CONCATENATED MODULE: ./build/io/sources.js
-/** The benchmark's inputs of the working tree, and of any commit straight from git's objects. */
-var __addDisposableResource = (undefined && undefined.__addDisposableResource) || function (env, value, async) {
-    if (value !== null && value !== void 0) {
-        if (typeof value !== "object" && typeof value !== "function") throw new TypeError("Object expected.");
-        var dispose, inner;
-        if (async) {
-            if (!Symbol.asyncDispose) throw new TypeError("Symbol.asyncDispose is not defined.");
-            dispose = value[Symbol.asyncDispose];
-        }
-        if (dispose === void 0) {
-            if (!Symbol.dispose) throw new TypeError("Symbol.dispose is not defined.");
-            dispose = value[Symbol.dispose];
-            if (async) inner = dispose;
-        }
-        if (typeof dispose !== "function") throw new TypeError("Object not disposable.");
-        if (inner) dispose = function() { try { inner.call(this); } catch (e) { return Promise.reject(e); } };
-        env.stack.push({ value: value, dispose: dispose, async: async });
-    }
-    else if (async) {
-        env.stack.push({ async: true });
-    }
-    return value;
-};
-var __disposeResources = (undefined && undefined.__disposeResources) || (function (SuppressedError) {
-    return function (env) {
-        function fail(e) {
-            env.error = env.hasError ? new SuppressedError(e, env.error, "An error was suppressed during disposal.") : e;
-            env.hasError = true;
-        }
-        var r, s = 0;
-        function next() {
-            while (r = env.stack.pop()) {
-                try {
-                    if (!r.async && s === 1) return s = 0, env.stack.push(r), Promise.resolve().then(next);
-                    if (r.dispose) {
-                        var result = r.dispose.call(r.value);
-                        if (r.async) return s |= 2, Promise.resolve(result).then(next, function(e) { fail(e); return next(); });
-                    }
-                    else s |= 1;
-                }
-                catch (e) {
-                    fail(e);
-                }
-            }
-            if (s === 1) return env.hasError ? Promise.reject(env.error) : Promise.resolve();
-            if (env.hasError) throw env.error;
-        }
-        return next();
-    };
-})(typeof SuppressedError === "function" ? SuppressedError : function (error, suppressed, message) {
-    var e = new Error(message);
-    return e.name = "SuppressedError", e.error = error, e.suppressed = suppressed, e;
-});
+/** The benchmarks' inputs of the working tree, and of any commit straight from git's objects. */
 
 
 
@@ -17202,143 +18035,79 @@ var __disposeResources = (undefined && undefined.__disposeResources) || (functio
 
 
 
-/** Configs are read whole; nothing larger is a config. */
-const MAX_CONFIG_BYTES = 1024 * 1024;
+
 /** Implements the port `Sources` over a git repository. */
 function createSources(setting) {
     const { git, workspace, inputs } = setting;
-    const shared = async () => ({
-        rocm_image_tag: setting.rocmImageTag,
-        runner_script_sha: await sha256OfFile(setting.runnerScript),
-    });
+    const inRepository = (file) => repositoryPathOf(git.root, workspace, file);
+    const ownParts = async (benchmark) => {
+        const argv = hashedArgv(benchmark);
+        return {
+            config: benchmark.config,
+            steps: benchmark.steps,
+            warmup_steps: benchmark.warmupSteps,
+            rocm_image_tag: setting.rocmImageTag,
+            runner_script_sha: await sha256OfFile(setting.runnerScript),
+            ...(argv && { command: (0,hash/* hashJson */.jM)(argv) }),
+        };
+    };
+    const commits = new Map();
     return {
         worktree: (commit) => makeWorktree(git, workspace, commit, setting.tempRoot ?? external_node_os_namespaceObject.tmpdir()),
         components: async (benchmark) => {
-            const file = await (0,io_workspace/* insideWorkspace */.CT)(workspace, benchmark.workload, 'workload');
-            const workloadSha = await sha256OfFile(file);
-            const warnings = await filterWarnings(git, workspace, benchmark, workloadSha);
+            const script = await scriptOfTree(git, workspace, benchmark.workload);
+            const { files: patterns, name } = benchmark;
+            const files = patterns && (await filesOfTree(git, patterns.map(inRepository), `the files of \`${name}\``));
             return {
-                components: { ...ownParts(benchmark), ...(await shared()), workload_script_sha: workloadSha },
-                warnings,
+                components: {
+                    ...(await ownParts(benchmark)),
+                    workload_script_sha: script.sha,
+                    ...(files && { files: files.sha }),
+                },
+                warnings: [...script.warnings, ...(files?.warnings ?? [])],
             };
         },
-        baseComponents: async (workload, commit) => {
-            const inRepository = (file) => repositoryPathOf(git.root, workspace, file);
-            const configText = await baseConfigText(git, commit, inputs, inRepository);
-            if (configText.kind === 'unavailable')
-                return configText;
-            const planned = (0,plan/* planBenchmark */.BW)(inputs, configText.text);
-            if (planned.kind === 'bad') {
-                const faults = planned.issues.map((issue) => `${issue.where} ${issue.message}`).join('; ');
-                return unavailable('base-config-invalid', `the config at ${commit.slice(0, 12)} cannot be read: ${faults}`);
-            }
-            const script = readScript(await git.file(commit, inRepository(workload)), workload, commit);
-            if (script.kind === 'unavailable')
-                return script;
-            const components = {
-                ...ownParts(planned.benchmark),
-                ...(await shared()),
-                workload_script_sha: script.sha,
-            };
-            return { kind: 'found', benchmark: planned.benchmark, components, warnings: script.warnings };
+        baseBenchmarks: (commit) => {
+            const known = commits.get(commit) ?? benchmarksAt({ git, inputs, inRepository, ownParts }, commit);
+            commits.set(commit, known);
+            return known;
         },
     };
 }
-/** Text of the config: the inline text itself, or the file's. Throws UsageError when it cannot be had. */
-async function readConfigText(inputs, workspace) {
-    const env_1 = { stack: [], error: void 0, hasError: false };
-    try {
-        if (inputs.config.kind === 'inline')
-            return inputs.config.text;
-        const file = await (0,io_workspace/* insideWorkspace */.CT)(workspace, inputs.config.path, 'config');
-        const handle = __addDisposableResource(env_1, await (0,promises_.open)(file, 'r'), true);
-        const buffer = Buffer.alloc(MAX_CONFIG_BYTES + 1);
-        const { bytesRead } = await handle.read(buffer, 0, buffer.length, 0);
-        if (bytesRead > MAX_CONFIG_BYTES)
-            throw new errors/* UsageError */.eb([{ where: 'config', message: `${inputs.config.path} is larger than 1 MiB` }]);
-        return decodeConfig(buffer.subarray(0, bytesRead), inputs.config.path);
-    }
-    catch (e_1) {
-        env_1.error = e_1;
-        env_1.hasError = true;
-    }
-    finally {
-        const result_1 = __disposeResources(env_1);
-        if (result_1)
-            await result_1;
-    }
+/** The benchmarks that the inputs ask for, and the text of each one's config. Throws UsageError. */
+async function readDefinitions(inputs, workspace) {
+    const definitions = await definitionsOf(inputs, workspace);
+    const texts = [];
+    for (const { config, where } of definitions)
+        texts.push(config.kind === 'inline'
+            ? config.text
+            : await readTextFile(workspace, config.path, configInput(inputs, where)));
+    return { definitions, texts };
 }
-function decodeConfig(bytes, file) {
-    try {
-        return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
-    }
-    catch (cause) {
-        const issue = { where: 'config', message: `${file} is no UTF-8 text`, hint: 'save it as UTF-8' };
-        throw Object.assign(new errors/* UsageError */.eb([issue]), { cause });
-    }
+async function definitionsOf(inputs, workspace) {
+    if (inputs.suite === undefined)
+        return [(0,plan/* definitionOf */.Fg)(inputs)];
+    const read = readSuite(await readTextFile(workspace, inputs.suite, 'suite'), inputs.suite, inputs);
+    if (read.kind === 'bad')
+        throw new errors/* UsageError */.eb(read.issues);
+    return read.definitions;
 }
-/** sha256 hex of a file's bytes as they are, read in pieces. */
-async function sha256OfFile(file) {
-    const digest = (0,external_node_crypto_.createHash)('sha256');
-    await (0,external_node_stream_promises_namespaceObject.pipeline)((0,external_node_fs_.createReadStream)(file), digest);
-    return digest.digest('hex');
+function configInput(inputs, where) {
+    return inputs.suite === undefined ? 'config' : `${inputs.suite}: config ${where}`;
 }
-function ownParts(benchmark) {
-    return { config: benchmark.config, steps: benchmark.steps, warmup_steps: benchmark.warmupSteps };
-}
-async function baseConfigText(git, commit, inputs, inRepository) {
-    if (inputs.config.kind === 'inline')
-        return { kind: 'text', text: inputs.config.text };
-    const file = inputs.config.path;
-    const found = await git.file(commit, inRepository(file));
-    if (found.kind !== 'file' || found.bytes.length > MAX_CONFIG_BYTES)
-        return unavailable('base-config-missing', `${file} cannot be read at ${commit.slice(0, 12)} (${whyNot(found)})`);
-    if ((0,io_workspace/* lfsOid */.m0)(found.bytes) !== undefined)
-        return unavailable('base-config-missing', `${file} at ${commit.slice(0, 12)} is a Git LFS pointer`);
-    const text = found.bytes.toString('utf8');
-    // A byte-order mark is dropped as the working tree's reader drops it.
-    return { kind: 'text', text: text.startsWith('\ufeff') ? text.slice(1) : text };
-}
-function readScript(found, file, commit) {
-    switch (found.kind) {
-        case 'file':
-            // The pointer names the sha256 of the very bytes that a checkout with LFS writes.
-            return { kind: 'sha', sha: (0,io_workspace/* lfsOid */.m0)(found.bytes) ?? (0,hash/* sha256Hex */.fg)(found.bytes), warnings: [] };
-        case 'missing': {
-            const message = `${file} does not exist at ${commit.slice(0, 12)}: the benchmark is new`;
-            return { kind: 'sha', sha: 'none', warnings: [{ code: 'base-workload-missing', message }] };
-        }
-        case 'outside':
-        case 'submodule':
-        case 'too-large':
-            return unavailable('base-workload-unreadable', `${file} cannot be read at ${commit.slice(0, 12)} (${whyNot(found)})`);
-    }
-}
-function whyNot(found) {
-    switch (found.kind) {
-        case 'file':
-            return `${found.bytes.length} bytes are too many`;
-        case 'missing':
-            return 'no such file';
-        case 'outside':
-            return `a symbolic link leads out of the repository, to ${found.target}`;
-        case 'submodule':
-            return `it lies in the submodule ${found.path}, whose objects are not in this repository`;
-        case 'too-large':
-            return `${found.bytes} bytes are too many`;
-    }
-}
-function unavailable(code, message) {
-    const hint = 'the comparison with this commit is left out; the head is measured all the same';
-    return { kind: 'unavailable', warning: { code, message, hint } };
+async function scriptOfTree(git, workspace, workload) {
+    if (workload === undefined)
+        return { sha: 'none', warnings: [] };
+    const sha = await sha256OfFile(await (0,io_workspace/* insideWorkspace */.CT)(workspace, workload, 'workload'));
+    return { sha, warnings: await filterWarnings(git, workspace, workload, sha) };
 }
 /** Path of a file of the workspace inside the repository, which may be the workspace, above it or below it. */
 function repositoryPathOf(root, workspace, file) {
     return external_node_path_.relative(root, external_node_path_.join(workspace, file)).split(external_node_path_.sep).join('/');
 }
 /** A checkout filter makes the working tree's bytes differ from git's, so equal commits get different hashes. */
-async function filterWarnings(git, workspace, benchmark, workloadSha) {
-    const file = repositoryPathOf(git.root, workspace, benchmark.workload);
+async function filterWarnings(git, workspace, workload, workloadSha) {
+    const file = repositoryPathOf(git.root, workspace, workload);
     const stored = await git.file('HEAD', file);
     if (stored.kind !== 'file')
         return [];
@@ -17365,6 +18134,7 @@ async function filterWarnings(git, workspace, benchmark, workloadSha) {
 /* harmony export */   CT: () => (/* binding */ insideWorkspace),
 /* harmony export */   OH: () => (/* binding */ openWorkspace),
 /* harmony export */   m0: () => (/* binding */ lfsOid),
+/* harmony export */   vz: () => (/* binding */ realpathOrUndefined),
 /* harmony export */   yS: () => (/* binding */ folderOf)
 /* harmony export */ });
 /* harmony import */ var node_fs_promises__WEBPACK_IMPORTED_MODULE_0__ = __nccwpck_require__(1455);
@@ -17504,6 +18274,7 @@ async function insideWorkspace(workspace, file, input) {
         throw fail('cannot be read', 'check its permissions, and those of the folders above it', thrown);
     }
 }
+/** The path with all links followed; undefined when that leads to nothing. */
 async function realpathOrUndefined(file) {
     return (0,node_fs_promises__WEBPACK_IMPORTED_MODULE_0__.realpath)(file).catch((thrown) => {
         if (thrown.code === 'ENOENT' || thrown.code === 'ENOTDIR' || thrown.code === 'ELOOP')
@@ -17803,21 +18574,12 @@ function words(part) {
 /* harmony export */   _s: () => (/* binding */ keptSteps),
 /* harmony export */   aC: () => (/* binding */ runMetricsSchema)
 /* harmony export */ });
-/* unused harmony exports METRICS, STATED_FACTS */
-/* harmony import */ var zod__WEBPACK_IMPORTED_MODULE_0__ = __nccwpck_require__(2857);
-/** The table of metrics: wire name, unit, direction; knows no trial. */
+/* unused harmony exports STATED_FACTS, reportedMetricSchema */
+/* harmony import */ var zod__WEBPACK_IMPORTED_MODULE_1__ = __nccwpck_require__(2857);
+/* harmony import */ var _plan_metrics_js__WEBPACK_IMPORTED_MODULE_0__ = __nccwpck_require__(711);
+/** The metrics of one trial, as they are computed and stored; compares nothing. */
 
-/** Every scalar metric of design section 6, in the order in which reports show them. */
-const METRICS = [
-    { name: 'tokens_per_sec', label: 'tokens/s', unit: 'tokens/s', better: 'higher' },
-    { name: 'step_time_ms', label: 'step time', unit: 'ms', better: 'lower' },
-    { name: 'mfu_pct', label: 'MFU', unit: '%', better: 'higher' },
-    { name: 'hbm_peak_gb', label: 'HBM peak', unit: 'GB', better: 'lower' },
-    { name: 'hbm_avg_gb', label: 'HBM average', unit: 'GB', better: 'lower' },
-    { name: 'gpu_util_pct', label: 'GPU utilisation', unit: '%' },
-    { name: 'power_avg_w', label: 'power', unit: 'W' },
-    { name: 'energy_j_per_token', label: 'energy per token', unit: 'J', better: 'lower' },
-];
+
 /** Share of the measured steps that is dropped at each end before a mean is taken (docs/statistics.md). */
 const TRIM = 0.2;
 /**
@@ -17841,16 +18603,26 @@ function keptSteps(samples) {
 function sum(values) {
     return values.reduce((total, value) => total + value, 0);
 }
-const measured = zod__WEBPACK_IMPORTED_MODULE_0__/* .number */ .aig().finite().nonnegative();
-const percent = zod__WEBPACK_IMPORTED_MODULE_0__/* .number */ .aig().finite().min(0).max(100);
+const measured = zod__WEBPACK_IMPORTED_MODULE_1__/* .number */ .aig().finite().nonnegative();
+const percent = zod__WEBPACK_IMPORTED_MODULE_1__/* .number */ .aig().finite().min(0).max(100);
 const stepPart = measured.max(1e6);
 /** What a workload may state of its steps; no metrics, but needed to compute some. */
 const STATED_FACTS = (/* unused pure expression or super */ null && (['flops_per_step', 'data_wait_seconds']));
+/** One metric as a workload or its tool stated it. */
+const reportedMetricSchema = zod__WEBPACK_IMPORTED_MODULE_1__/* .strictObject */ .rej({
+    value: zod__WEBPACK_IMPORTED_MODULE_1__/* .number */ .aig().finite(),
+    unit: _plan_metrics_js__WEBPACK_IMPORTED_MODULE_0__/* .metricUnit */ .n2.optional(),
+    /** Direction that is good; absent when nobody stated one, and then nothing is judged by it. */
+    better: zod__WEBPACK_IMPORTED_MODULE_1__/* ["enum"] */ .k5n(['higher', 'lower']).optional(),
+    /** Whether it is a headline of the tool, which counts for the gate where there are no steps. */
+    main: zod__WEBPACK_IMPORTED_MODULE_1__/* .boolean */ .zMY().optional(),
+});
 /** Wire form of one trial's metrics. A metric that was not measured is absent, never 0. */
-const runMetricsSchema = zod__WEBPACK_IMPORTED_MODULE_0__/* .strictObject */ .rej({
-    steps: zod__WEBPACK_IMPORTED_MODULE_0__/* .int */ .Whr().min(1).max(100_000),
+const runMetricsSchema = zod__WEBPACK_IMPORTED_MODULE_1__/* .strictObject */ .rej({
+    /** 0 where a tool tells results and no steps. */
+    steps: zod__WEBPACK_IMPORTED_MODULE_1__/* .int */ .Whr().min(0).max(100_000),
     tokens_per_sec: measured.optional(),
-    step_time_ms: zod__WEBPACK_IMPORTED_MODULE_0__/* .number */ .aig().finite().positive(),
+    step_time_ms: zod__WEBPACK_IMPORTED_MODULE_1__/* .number */ .aig().finite().positive().optional(),
     mfu_pct: percent.optional(),
     hbm_peak_gb: measured.max(100_000).optional(),
     hbm_avg_gb: measured.max(100_000).optional(),
@@ -17858,12 +18630,12 @@ const runMetricsSchema = zod__WEBPACK_IMPORTED_MODULE_0__/* .strictObject */ .re
     power_avg_w: measured.max(1_000_000).optional(),
     energy_j_per_token: measured.optional(),
     /** FLOPs of one step on all GPUs together, as the workload states them. */
-    flops_per_step: zod__WEBPACK_IMPORTED_MODULE_0__/* .number */ .aig().finite().positive().max(1e30).optional(),
+    flops_per_step: zod__WEBPACK_IMPORTED_MODULE_1__/* .number */ .aig().finite().positive().max(1e30).optional(),
     /** Seconds that one step waited for its data, as the workload states them. */
     data_wait_seconds: measured.max(1e6).optional(),
     /** Of the profiled trial, as all that follows up to `profile`. Names are normalised, most time first. */
-    top_kernels: zod__WEBPACK_IMPORTED_MODULE_0__/* .array */ .YOg(zod__WEBPACK_IMPORTED_MODULE_0__/* .strictObject */ .rej({
-        name: zod__WEBPACK_IMPORTED_MODULE_0__/* .string */ .YjP().max(4096),
+    top_kernels: zod__WEBPACK_IMPORTED_MODULE_1__/* .array */ .YOg(zod__WEBPACK_IMPORTED_MODULE_1__/* .strictObject */ .rej({
+        name: zod__WEBPACK_IMPORTED_MODULE_1__/* .string */ .YjP().max(4096),
         /** Of the summed time of all kernels. */
         pct_time: percent,
         /** Means of one GPU's steps. */
@@ -17872,9 +18644,9 @@ const runMetricsSchema = zod__WEBPACK_IMPORTED_MODULE_0__/* .strictObject */ .re
     }))
         .max(50)
         .optional(),
-    attention_kernel_loaded: zod__WEBPACK_IMPORTED_MODULE_0__/* .string */ .YjP().max(200).optional(),
+    attention_kernel_loaded: zod__WEBPACK_IMPORTED_MODULE_1__/* .string */ .YjP().max(200).optional(),
     /** Seconds of one profiled step, unless said otherwise (docs/profiling.md). */
-    waste_budget: zod__WEBPACK_IMPORTED_MODULE_0__/* .strictObject */ .rej({
+    waste_budget: zod__WEBPACK_IMPORTED_MODULE_1__/* .strictObject */ .rej({
         step_seconds: stepPart.optional(),
         useful_gpu: stepPart.optional(),
         data_wait: stepPart.optional(),
@@ -17883,258 +18655,54 @@ const runMetricsSchema = zod__WEBPACK_IMPORTED_MODULE_0__/* .strictObject */ .re
         copies: stepPart.optional(),
         /** Percent of device memory left free at the peak of the measured trial. */
         memory_headroom: percent.optional(),
-        precision_path: zod__WEBPACK_IMPORTED_MODULE_0__/* .string */ .YjP().max(200).optional(),
-        kernel_shape: zod__WEBPACK_IMPORTED_MODULE_0__/* .string */ .YjP().max(200).optional(),
+        precision_path: zod__WEBPACK_IMPORTED_MODULE_1__/* .string */ .YjP().max(200).optional(),
+        kernel_shape: zod__WEBPACK_IMPORTED_MODULE_1__/* .string */ .YjP().max(200).optional(),
     })
         .optional(),
-    profile: zod__WEBPACK_IMPORTED_MODULE_0__/* .strictObject */ .rej({
-        source: zod__WEBPACK_IMPORTED_MODULE_0__/* ["enum"] */ .k5n(['rocprofv3', 'torch']),
+    profile: zod__WEBPACK_IMPORTED_MODULE_1__/* .strictObject */ .rej({
+        source: zod__WEBPACK_IMPORTED_MODULE_1__/* ["enum"] */ .k5n(['rocprofv3', 'torch']),
         /** Whether kernels are counted in the measured steps alone or in the whole run, its start included. */
-        window: zod__WEBPACK_IMPORTED_MODULE_0__/* ["enum"] */ .k5n(['measured-steps', 'whole-run']),
+        window: zod__WEBPACK_IMPORTED_MODULE_1__/* ["enum"] */ .k5n(['measured-steps', 'whole-run']),
         /** Step time under the profiler; `step_time_ms` above is without. */
-        step_time_ms: zod__WEBPACK_IMPORTED_MODULE_0__/* .number */ .aig().finite().positive(),
+        step_time_ms: zod__WEBPACK_IMPORTED_MODULE_1__/* .number */ .aig().finite().positive(),
         /** Summed kernel time of one GPU's step, all kernels. */
         gpu_ms_per_step: measured.max(1e9).optional(),
     })
         .optional(),
-    warnings: zod__WEBPACK_IMPORTED_MODULE_0__/* .array */ .YOg(zod__WEBPACK_IMPORTED_MODULE_0__/* .string */ .YjP().max(2000)).max(100),
-    rocm_version: zod__WEBPACK_IMPORTED_MODULE_0__/* .string */ .YjP().max(200).optional(),
-    pytorch_version: zod__WEBPACK_IMPORTED_MODULE_0__/* .string */ .YjP().max(200).optional(),
-    runner_kind: zod__WEBPACK_IMPORTED_MODULE_0__/* ["enum"] */ .k5n(['live', 'fake']),
+    /** Metrics under other names than those above, by name. */
+    reported: zod__WEBPACK_IMPORTED_MODULE_1__/* .record */ .g1P(_plan_metrics_js__WEBPACK_IMPORTED_MODULE_0__/* .metricName */ .Kh, reportedMetricSchema).optional(),
+    warnings: zod__WEBPACK_IMPORTED_MODULE_1__/* .array */ .YOg(zod__WEBPACK_IMPORTED_MODULE_1__/* .string */ .YjP().max(2000)).max(100),
+    rocm_version: zod__WEBPACK_IMPORTED_MODULE_1__/* .string */ .YjP().max(200).optional(),
+    pytorch_version: zod__WEBPACK_IMPORTED_MODULE_1__/* .string */ .YjP().max(200).optional(),
+    runner_kind: zod__WEBPACK_IMPORTED_MODULE_1__/* ["enum"] */ .k5n(['live', 'fake']),
 });
 
 
 /***/ }),
 
-/***/ 8036:
+/***/ 8870:
 /***/ ((__unused_webpack___webpack_module__, __webpack_exports__, __nccwpck_require__) => {
 
-
-// EXPORTS
-__nccwpck_require__.d(__webpack_exports__, {
-  X: () => (/* binding */ readConfig),
-  D: () => (/* binding */ workloadConfigSchema)
-});
-
-// EXTERNAL MODULE: ./node_modules/zod/v4/classic/schemas.js + 11 modules
-var schemas = __nccwpck_require__(2857);
-// EXTERNAL MODULE: ./build/plan/environment-variables.js
-var environment_variables = __nccwpck_require__(9319);
-// EXTERNAL MODULE: ./build/plan/nearest-name.js
-var nearest_name = __nccwpck_require__(6442);
-// EXTERNAL MODULE: ./node_modules/yaml/dist/index.js
-var dist = __nccwpck_require__(8815);
-;// CONCATENATED MODULE: ./build/plan/yaml.js
-/** JSON or YAML (1.2, core schema) text → plain values; two different texts never become one value unseen. */
-
-/** Lists and mappings inside one another; nothing that a person writes is nested deeper. */
-const MAX_DEPTH = 64;
-/** Faults told of one text. */
-const MAX_ISSUES = 10;
-/**
- * Reads a text as strings, numbers, booleans, null, lists and mappings; `where` names its place in messages.
- * Refused: more than one document, names given twice or that are no text, merge keys, unknown tags, numbers that
- * a double cannot hold as written, aliases that multiply, half surrogate pairs. An empty text is null.
- */
-function readYaml(text, where) {
-    try {
-        return read(text, where);
-    }
-    catch (thrown) {
-        if (thrown instanceof RangeError)
-            return bad([tooDeep(where)]);
-        throw thrown;
-    }
-}
-function read(text, where) {
-    const document = (0,dist/* parseDocument */.Tp)(text, {
-        version: '1.2',
-        schema: 'core',
-        merge: false,
-        intAsBigInt: true,
-        // Its own check compares every pair of names; ours is below.
-        uniqueKeys: false,
-        prettyErrors: true,
-        // `silent` would also keep quiet about a second document.
-        logLevel: 'error',
-    });
-    const faults = [...document.errors, ...document.warnings];
-    if (faults.some((fault) => fault.message.startsWith('Maximum call stack')))
-        return bad([tooDeep(where)]);
-    if (faults.length > 0) {
-        const hint = 'write one JSON object or one YAML mapping';
-        return bad(faults.slice(0, MAX_ISSUES).map((fault) => ({ where, message: messageOf(fault), hint })));
-    }
-    const issues = nodeIssues(document.contents, where);
-    if (issues.length > 0)
-        return bad(issues);
-    let value;
-    try {
-        value = document.toJS({ maxAliasCount: 100 });
-    }
-    catch (thrown) {
-        if (thrown instanceof RangeError)
-            throw thrown;
-        const message = thrown instanceof Error ? firstLine(thrown.message) : String(thrown);
-        return bad([{ where, message, hint: 'write the values out instead of using YAML anchors' }]);
-    }
-    const found = [];
-    const plain = plainValue(value, where, [], found);
-    return found.length > 0 ? bad(found) : { kind: 'ok', value: plain };
-}
-/** What the nodes tell and their values do not: how a number was written, and a name that is no text. */
-function nodeIssues(contents, where) {
-    const issues = [];
-    const note = (message, hint) => {
-        issues.push({ where, message, hint });
-        return issues.length >= MAX_ISSUES ? dist/* visit */.YR.BREAK : undefined;
-    };
-    (0,dist/* visit */.YR)(contents, {
-        Map: (_, map) => {
-            const names = new Set();
-            for (const { key } of map.items) {
-                if (!(0,dist/* isScalar */.jn)(key) || typeof key.value !== 'string')
-                    return note(`the name ${written(key)} is no text`, 'write it in quotes');
-                if (key.value === '<<' && key.type === 'PLAIN')
-                    return note('`<<` would merge another mapping, which YAML 1.2 does not know', 'write the fields out');
-                if (names.has(key.value))
-                    return note(`the name \`${key.value.slice(0, 100)}\` is given twice; names must be unique`, 'keep one');
-                names.add(key.value);
-            }
-            return undefined;
-        },
-        Scalar: (_, scalar) => {
-            if (typeof scalar.value !== 'number' || !Number.isFinite(scalar.value))
-                return undefined;
-            const source = scalar.source ?? '';
-            if (keptExactly(source, scalar.value))
-                return undefined;
-            return note(`${source.slice(0, 100)} is read as ${scalar.value}`, 'write fewer digits, or write it in quotes');
-        },
-    });
-    return issues;
-}
-function written(key) {
-    if ((0,dist/* isScalar */.jn)(key))
-        return `\`${String(key.source ?? key.value).slice(0, 100)}\``;
-    return (0,dist/* isMap */.jh)(key) ? 'that is a mapping' : 'that is a list';
-}
-/** Whether the shortest form of the double has the digits that were written (0.10 has, 9007199254740993.0 has not). */
-function keptExactly(source, value) {
-    const digits = decimal(source);
-    // Hexadecimal and octal numbers are whole; those that a double cannot hold are caught as such.
-    return digits === undefined || digits === decimal(String(value));
-}
-/** Significant digits and exponent of a decimal number in one form, `0` for zero. */
-function decimal(text) {
-    const match = /^[-+]?([0-9]*)\.?([0-9]*)(?:[eE]([-+]?[0-9]+))?$/.exec(text);
-    if (!match)
-        return undefined;
-    const [, whole = '', part = '', exponent = '0'] = match;
-    const all = `${whole}${part}`;
-    const significant = all.replace(/^0+/, '');
-    if (significant === '')
-        return '0';
-    const first = whole.length - (all.length - significant.length) + Number(exponent);
-    return `${significant.replace(/0+$/, '')}e${first}`;
-}
-/** The value with safe BigInts as numbers; what JSON cannot hold is noted. */
-function plainValue(value, where, above, issues) {
-    const note = (message, hint) => {
-        if (issues.length < MAX_ISSUES)
-            issues.push({ where, message, ...(hint && { hint }) });
-    };
-    if (issues.length >= MAX_ISSUES)
-        return undefined;
-    switch (typeof value) {
-        case 'bigint': {
-            const number = Number(value);
-            if (!Number.isSafeInteger(number))
-                note(`${shortened(value)} is too large to be kept exactly`, 'write it in quotes');
-            return number;
-        }
-        case 'number':
-            if (!Number.isFinite(value))
-                note(`${value} has no JSON form`, 'write it in quotes');
-            return value;
-        case 'string':
-            if (!value.isWellFormed())
-                note('holds half of a surrogate pair', 'write valid Unicode');
-            return value;
-        case 'object':
-            break;
-        default:
-            return value;
-    }
-    if (value === null)
-        return null;
-    if (above.includes(value)) {
-        note('holds itself', 'write the values out instead of using YAML anchors');
-        return undefined;
-    }
-    if (above.length >= MAX_DEPTH) {
-        if (issues.length < MAX_ISSUES)
-            issues.push(tooDeep(where));
-        return undefined;
-    }
-    const inner = [...above, value];
-    if (Array.isArray(value))
-        return value.map((item, index) => plainValue(item, `${where}[${index}]`, inner, issues));
-    if (!isPlain(value)) {
-        note('has no JSON form', 'use strings, numbers, lists and mappings');
-        return undefined;
-    }
-    const entries = [];
-    for (const [key, item] of Object.entries(value)) {
-        if (!key.isWellFormed())
-            note('a name holds half of a surrogate pair', 'write valid Unicode');
-        else if (key === '__proto__')
-            issues.push({ where: `${where}.__proto__`, message: 'this name cannot be used' });
-        else
-            entries.push([key, plainValue(item, `${where}.${key}`, inner, issues)]);
-    }
-    return Object.fromEntries(entries);
-}
-function tooDeep(where) {
-    return {
-        where: where.slice(0, 200),
-        message: `is nested deeper than ${MAX_DEPTH} levels`,
-        hint: 'write it flatter',
-    };
-}
-function shortened(value) {
-    const text = String(value);
-    return text.length > 40 ? `${text.slice(0, 39)}…` : text;
-}
-function isPlain(value) {
-    const prototype = Object.getPrototypeOf(value);
-    return prototype === Object.prototype || prototype === null;
-}
-function messageOf(fault) {
-    if (fault.code === 'MULTIPLE_DOCS')
-        return 'holds more than one document (`---`)';
-    return firstLine(fault.message);
-}
-function firstLine(text) {
-    return text.split('\n', 1)[0] ?? text;
-}
-function bad(issues) {
-    return { kind: 'bad', issues };
-}
-
-;// CONCATENATED MODULE: ./build/plan/config.js
+/* harmony export */ __nccwpck_require__.d(__webpack_exports__, {
+/* harmony export */   D: () => (/* binding */ workloadConfigSchema),
+/* harmony export */   X: () => (/* binding */ readConfig)
+/* harmony export */ });
+/* harmony import */ var zod__WEBPACK_IMPORTED_MODULE_2__ = __nccwpck_require__(2857);
+/* harmony import */ var _environment_variables_js__WEBPACK_IMPORTED_MODULE_3__ = __nccwpck_require__(9319);
+/* harmony import */ var _nearest_name_js__WEBPACK_IMPORTED_MODULE_0__ = __nccwpck_require__(6442);
+/* harmony import */ var _yaml_js__WEBPACK_IMPORTED_MODULE_1__ = __nccwpck_require__(5255);
 /** `WorkloadConfig`: the strict schema of a benchmark's config, and the reading of its text; opens no file. */
 
 
 
 
-const json = schemas/* lazy */.RZV(() => schemas/* union */.KCZ([schemas/* string */.YjP(), schemas/* number */.aig(), schemas/* boolean */.zMY(), schemas/* null */.chJ(), schemas/* array */.YOg(json), schemas/* record */.g1P(schemas/* string */.YjP(), json)]));
-const environmentVariables = schemas/* record */.g1P(schemas/* string */.YjP(), schemas/* string */.YjP()).superRefine((variables, context) => {
+const json = zod__WEBPACK_IMPORTED_MODULE_2__/* .lazy */ .RZV(() => zod__WEBPACK_IMPORTED_MODULE_2__/* .union */ .KCZ([zod__WEBPACK_IMPORTED_MODULE_2__/* .string */ .YjP(), zod__WEBPACK_IMPORTED_MODULE_2__/* .number */ .aig(), zod__WEBPACK_IMPORTED_MODULE_2__/* .boolean */ .zMY(), zod__WEBPACK_IMPORTED_MODULE_2__/* ["null"] */ .chJ(), zod__WEBPACK_IMPORTED_MODULE_2__/* .array */ .YOg(json), zod__WEBPACK_IMPORTED_MODULE_2__/* .record */ .g1P(zod__WEBPACK_IMPORTED_MODULE_2__/* .string */ .YjP(), json)]));
+const environmentVariables = zod__WEBPACK_IMPORTED_MODULE_2__/* .record */ .g1P(zod__WEBPACK_IMPORTED_MODULE_2__/* .string */ .YjP(), zod__WEBPACK_IMPORTED_MODULE_2__/* .string */ .YjP()).superRefine((variables, context) => {
     for (const name of Object.keys(variables)) {
         const path = [name];
         if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name))
             context.addIssue({ code: 'custom', path, message: 'is no name of an environment variable' });
-        else if ((0,environment_variables/* isOwnedVariable */.ge)(name))
+        else if ((0,_environment_variables_js__WEBPACK_IMPORTED_MODULE_3__/* .isOwnedVariable */ .ge)(name))
             context.addIssue({
                 code: 'custom',
                 path,
@@ -18145,25 +18713,25 @@ const environmentVariables = schemas/* record */.g1P(schemas/* string */.YjP(), 
     }
 });
 /** Unknown keys are refused, so that nothing leaks into the hash unseen; free-form values go into `extras`. */
-const workloadConfigSchema = schemas/* strictObject */.rej({
-    model_name: schemas/* string */.YjP().min(1).max(500),
-    batch_size: schemas/* int */.Whr().min(1).default(1),
-    grad_accum_steps: schemas/* int */.Whr().min(1).default(1),
-    seq_len: schemas/* int */.Whr().min(1).default(1024),
-    precision: schemas/* enum */.k5n(['fp32', 'fp16', 'bf16', 'fp8']).default('fp16'),
-    optimizer: schemas/* string */.YjP().min(1).max(100).default('adamw_torch'),
-    attention_impl: schemas/* enum */.k5n(['sdpa', 'flash', 'flash_rocm', 'eager', 'unknown']).default('unknown'),
-    gradient_checkpointing: schemas/* boolean */.zMY().default(false),
-    lora_rank: schemas/* int */.Whr().min(1).nullable().default(null),
-    dataloader_workers: schemas/* int */.Whr().min(0).default(0),
-    dataloader_pin_memory: schemas/* boolean */.zMY().default(false),
-    dataloader_prefetch_factor: schemas/* int */.Whr().min(1).nullable().default(null),
-    dataloader_persistent_workers: schemas/* boolean */.zMY().default(false),
-    torch_compile: schemas/* boolean */.zMY().default(false),
-    lr: schemas/* number */.aig().positive().default(5e-5),
-    warmup_steps: schemas/* int */.Whr().min(0).default(0),
+const workloadConfigSchema = zod__WEBPACK_IMPORTED_MODULE_2__/* .strictObject */ .rej({
+    model_name: zod__WEBPACK_IMPORTED_MODULE_2__/* .string */ .YjP().min(1).max(500),
+    batch_size: zod__WEBPACK_IMPORTED_MODULE_2__/* .int */ .Whr().min(1).default(1),
+    grad_accum_steps: zod__WEBPACK_IMPORTED_MODULE_2__/* .int */ .Whr().min(1).default(1),
+    seq_len: zod__WEBPACK_IMPORTED_MODULE_2__/* .int */ .Whr().min(1).default(1024),
+    precision: zod__WEBPACK_IMPORTED_MODULE_2__/* ["enum"] */ .k5n(['fp32', 'fp16', 'bf16', 'fp8']).default('fp16'),
+    optimizer: zod__WEBPACK_IMPORTED_MODULE_2__/* .string */ .YjP().min(1).max(100).default('adamw_torch'),
+    attention_impl: zod__WEBPACK_IMPORTED_MODULE_2__/* ["enum"] */ .k5n(['sdpa', 'flash', 'flash_rocm', 'eager', 'unknown']).default('unknown'),
+    gradient_checkpointing: zod__WEBPACK_IMPORTED_MODULE_2__/* .boolean */ .zMY().default(false),
+    lora_rank: zod__WEBPACK_IMPORTED_MODULE_2__/* .int */ .Whr().min(1).nullable().default(null),
+    dataloader_workers: zod__WEBPACK_IMPORTED_MODULE_2__/* .int */ .Whr().min(0).default(0),
+    dataloader_pin_memory: zod__WEBPACK_IMPORTED_MODULE_2__/* .boolean */ .zMY().default(false),
+    dataloader_prefetch_factor: zod__WEBPACK_IMPORTED_MODULE_2__/* .int */ .Whr().min(1).nullable().default(null),
+    dataloader_persistent_workers: zod__WEBPACK_IMPORTED_MODULE_2__/* .boolean */ .zMY().default(false),
+    torch_compile: zod__WEBPACK_IMPORTED_MODULE_2__/* .boolean */ .zMY().default(false),
+    lr: zod__WEBPACK_IMPORTED_MODULE_2__/* .number */ .aig().positive().default(5e-5),
+    warmup_steps: zod__WEBPACK_IMPORTED_MODULE_2__/* .int */ .Whr().min(0).default(0),
     env_vars: environmentVariables.default({}),
-    extras: schemas/* record */.g1P(schemas/* string */.YjP(), json).default({}),
+    extras: zod__WEBPACK_IMPORTED_MODULE_2__/* .record */ .g1P(zod__WEBPACK_IMPORTED_MODULE_2__/* .string */ .YjP(), json).default({}),
 });
 /** Inputs that cannot be lifted out; a nested one must not be taken for a config field of a similar name. */
 const BESIDE = [
@@ -18190,18 +18758,18 @@ const LIFTED = ['steps', 'cache', 'force-rerun', 'force_rerun'];
  * must never come to the same hash unseen.
  */
 function readConfig(text, where) {
-    const parsed = readYaml(text, where);
+    const parsed = (0,_yaml_js__WEBPACK_IMPORTED_MODULE_1__/* .readYaml */ .g)(text, where);
     if (parsed.kind === 'bad')
         return parsed;
     const raw = parsed.value ?? {};
     if (!isRecord(raw)) {
         const message = `must be a mapping of fields, but is ${kindOf(raw)}`;
-        return config_bad([{ where, message, hint: 'write for instance {"model_name": "my-model", "batch_size": 4}' }]);
+        return bad([{ where, message, hint: 'write for instance {"model_name": "my-model", "batch_size": 4}' }]);
     }
     const fields = Object.fromEntries(Object.entries(raw).filter(([key]) => !isLifted(key)));
     const checked = workloadConfigSchema.safeParse(fields);
     if (!checked.success)
-        return config_bad(checked.error.issues.flatMap((issue) => configIssues(issue, fields, where)));
+        return bad(checked.error.issues.flatMap((issue) => configIssues(issue, fields, where)));
     const lifted = {
         ...('steps' in raw && { steps: raw.steps }),
         ...('cache' in raw && { cache: raw.cache }),
@@ -18237,7 +18805,7 @@ function configIssues(issue, fields, where) {
         ];
     if (issue.code === 'invalid_value') {
         const allowed = issue.values.map(String);
-        const near = typeof value === 'string' ? (0,nearest_name/* nearestName */.q)(value, allowed) : undefined;
+        const near = typeof value === 'string' ? (0,_nearest_name_js__WEBPACK_IMPORTED_MODULE_0__/* .nearestName */ .q)(value, allowed) : undefined;
         const hint = `${near ? `did you mean \`${near}\`? ` : ''}valid: ${allowed.join(', ')}`;
         return [{ where: place, message: `${shown(name, value)} is not valid`, hint }];
     }
@@ -18255,7 +18823,7 @@ function unknownHint(key, names) {
     const free = 'free-form values go into `extras`';
     if (beside && !names.includes(key))
         return `\`${beside === 'warmup' ? 'warmup-steps' : beside}\` is an input of the action: write it beside \`config\`; ${free}`;
-    const near = (0,nearest_name/* nearestName */.q)(key, [...names, ...LIFTED]);
+    const near = (0,_nearest_name_js__WEBPACK_IMPORTED_MODULE_0__/* .nearestName */ .q)(key, [...names, ...LIFTED]);
     return near ? `did you mean \`${near}\`? F${free.slice(1)}` : `valid fields: ${names.join(', ')}; ${free}`;
 }
 function at(value, path) {
@@ -18267,10 +18835,10 @@ function at(value, path) {
 }
 /** A value as a message may show it: a secret that is refused is a secret all the same. */
 function shown(name, value) {
-    const text = value === undefined ? 'nothing' : JSON.stringify((0,environment_variables/* redacted */.pc)(value, name));
+    const text = value === undefined ? 'nothing' : JSON.stringify((0,_environment_variables_js__WEBPACK_IMPORTED_MODULE_3__/* .redacted */ .pc)(value, name));
     return text.length > 80 ? `${text.slice(0, 79)}…` : text;
 }
-function config_bad(issues) {
+function bad(issues) {
     return { kind: 'bad', issues };
 }
 function kindOf(value) {
@@ -18531,6 +19099,7 @@ const gitRef = plainText(500)
 
 /** Names of all inputs but the token, which never enters a plan. */
 const INPUT_NAMES = (/* unused pure expression or super */ null && ([
+    'suite',
     'workload',
     'config',
     'name',
@@ -18554,7 +19123,8 @@ const INPUT_NAMES = (/* unused pure expression or super */ null && ([
     'comment',
 ]));
 const schema = zod__WEBPACK_IMPORTED_MODULE_1__/* .object */ .Ikc({
-    workload: _input_values_js__WEBPACK_IMPORTED_MODULE_0__/* .repositoryPath */ .SH,
+    suite: _input_values_js__WEBPACK_IMPORTED_MODULE_0__/* .repositoryPath */ .SH.optional(),
+    workload: _input_values_js__WEBPACK_IMPORTED_MODULE_0__/* .repositoryPath */ .SH.optional(),
     name: (0,_input_values_js__WEBPACK_IMPORTED_MODULE_0__/* .plainText */ .wh)(200).optional(),
     steps: (0,_input_values_js__WEBPACK_IMPORTED_MODULE_0__/* .wholeNumber */ .rD)(10, 500).optional(),
     'warmup-steps': (0,_input_values_js__WEBPACK_IMPORTED_MODULE_0__/* .wholeNumber */ .rD)(0, 100).default(2),
@@ -18585,6 +19155,7 @@ function readInputs(raw) {
     const issues = [
         ...(source.kind === 'bad' ? source.issues : []),
         ...(checked.success ? [] : checked.error.issues.map((issue) => inputIssue(issue, given))),
+        ...subjectIssues(given),
     ];
     if (!checked.success || source.kind === 'bad')
         return { kind: 'bad', issues };
@@ -18592,7 +19163,8 @@ function readInputs(raw) {
     return {
         kind: 'ok',
         inputs: {
-            workload: value.workload,
+            ...(value.suite !== undefined && { suite: value.suite }),
+            ...(value.workload !== undefined && { workload: value.workload }),
             config: source.source,
             ...(value.name !== undefined && { name: value.name }),
             ...(value.steps !== undefined && { steps: value.steps }),
@@ -18676,15 +19248,60 @@ function configSource(text) {
 }
 function inputIssue(issue, given) {
     const where = String(issue.path[0]);
-    const value = given[where];
-    if (value === undefined)
-        return {
-            where,
-            message: 'is required',
-            hint: 'give the path of the workload script, relative to the repository',
-        };
-    return { where, message: `\`${value.slice(0, 200)}\` ${issue.message}` };
+    return { where, message: `\`${(given[where] ?? '').slice(0, 200)}\` ${issue.message}` };
 }
+/** What is measured: one workload, or the benchmarks of a suite. */
+function subjectIssues(given) {
+    if (given.suite !== undefined)
+        return ['workload', 'config', 'name']
+            .filter((name) => given[name] !== undefined)
+            .map((where) => ({
+            where,
+            message: 'is given beside `suite`',
+            hint: 'write it into the suite file, for the benchmark that it belongs to',
+        }));
+    if (given.workload !== undefined)
+        return [];
+    const hint = 'give the path of the workload script, relative to the repository; or `suite`, the path of a file with several benchmarks';
+    return [{ where: 'workload', message: 'is required', hint }];
+}
+
+
+/***/ }),
+
+/***/ 711:
+/***/ ((__unused_webpack___webpack_module__, __webpack_exports__, __nccwpck_require__) => {
+
+/* harmony export */ __nccwpck_require__.d(__webpack_exports__, {
+/* harmony export */   Cb: () => (/* binding */ METRICS),
+/* harmony export */   Kh: () => (/* binding */ metricName),
+/* harmony export */   n2: () => (/* binding */ metricUnit),
+/* harmony export */   wl: () => (/* binding */ knownMetric)
+/* harmony export */ });
+/* harmony import */ var zod__WEBPACK_IMPORTED_MODULE_0__ = __nccwpck_require__(2857);
+/** The table of metrics (wire name, unit, direction), and what a suite declares of single ones; knows no trial. */
+
+/** Every scalar metric of design section 6, in the order in which reports show them. */
+const METRICS = [
+    { name: 'tokens_per_sec', label: 'tokens/s', unit: 'tokens/s', better: 'higher' },
+    { name: 'step_time_ms', label: 'step time', unit: 'ms', better: 'lower' },
+    { name: 'mfu_pct', label: 'MFU', unit: '%', better: 'higher' },
+    { name: 'hbm_peak_gb', label: 'HBM peak', unit: 'GB', better: 'lower' },
+    { name: 'hbm_avg_gb', label: 'HBM average', unit: 'GB', better: 'lower' },
+    { name: 'gpu_util_pct', label: 'GPU utilisation', unit: '%' },
+    { name: 'power_avg_w', label: 'power', unit: 'W' },
+    { name: 'energy_j_per_token', label: 'energy per token', unit: 'J', better: 'lower' },
+];
+/** What is known beforehand of a metric of this name; undefined for one that only a workload or a suite names. */
+function knownMetric(name) {
+    return METRICS.find((metric) => metric.name === name);
+}
+/** Names that a workload, a tool or a suite may give to a metric of its own: printable, and no key of a prototype. */
+const metricName = zod__WEBPACK_IMPORTED_MODULE_0__/* .string */ .YjP()
+    .regex(/^(?!__)[^\p{C}\p{Zl}\p{Zp}`|]{1,200}$/u, 'is no name of a metric: up to 200 printable characters, no ` and no |');
+/** A unit as it is printed behind a number. */
+const metricUnit = zod__WEBPACK_IMPORTED_MODULE_0__/* .string */ .YjP()
+    .regex(/^[^\p{C}\p{Zl}\p{Zp}`|]{0,50}$/u, 'is no unit: up to 50 printable characters, no ` and no |');
 
 
 /***/ }),
@@ -18714,14 +19331,16 @@ function nearestName(written, names) {
 
 /* harmony export */ __nccwpck_require__.d(__webpack_exports__, {
 /* harmony export */   AA: () => (/* binding */ readImageTag),
-/* harmony export */   BW: () => (/* binding */ planBenchmark)
+/* harmony export */   BW: () => (/* binding */ planBenchmark),
+/* harmony export */   Fg: () => (/* binding */ definitionOf),
+/* harmony export */   Vc: () => (/* binding */ stemOf)
 /* harmony export */ });
-/* unused harmony export parsePlan */
+/* unused harmony exports declaredComparisons, parsePlan, startedAs */
 /* harmony import */ var _errors_js__WEBPACK_IMPORTED_MODULE_0__ = __nccwpck_require__(9473);
-/* harmony import */ var _config_js__WEBPACK_IMPORTED_MODULE_1__ = __nccwpck_require__(8036);
+/* harmony import */ var _config_js__WEBPACK_IMPORTED_MODULE_1__ = __nccwpck_require__(8870);
 /* harmony import */ var _input_values_js__WEBPACK_IMPORTED_MODULE_2__ = __nccwpck_require__(1849);
 /* harmony import */ var _inputs_js__WEBPACK_IMPORTED_MODULE_3__ = __nccwpck_require__(9357);
-/** The join of inputs, config and trigger into one plan; reads no file. */
+/** The join of inputs, suite, config and trigger into one plan; reads no file. */
 
 
 
@@ -18729,44 +19348,73 @@ function nearestName(written, names) {
 /** The rounds of one benchmark may take as long as so many trials that run into their timeout. */
 const ROUNDS_TIMEOUTS = 4;
 /**
- * Joins inputs and a config's text; the same for the head's config and for another commit's, so that both
- * sides are read by one set of rules.
+ * Gating comparisons of a benchmark as far as its suite tells beforehand: what it declares to gate, and the metric of
+ * the steps unless that is declared too.
  */
-function planBenchmark(inputs, configText) {
-    const where = inputs.config.kind === 'file' ? inputs.config.path : 'config';
+function declaredComparisons({ metrics = {} }) {
+    const gating = Object.values(metrics).filter(({ gate }) => gate === true).length;
+    const steps = ['tokens_per_sec', 'step_time_ms'].some((name) => metrics[name]?.gate !== undefined);
+    return Math.max(1, gating + (steps ? 0 : 1));
+}
+/** The one benchmark that inputs without a suite describe. Throws for inputs with one. */
+function definitionOf(inputs) {
+    const { workload } = inputs;
+    if (workload === undefined)
+        throw new Error('these inputs name no workload');
+    return {
+        name: inputs.name ?? stemOf(workload),
+        workload,
+        config: inputs.config,
+        where: inputs.config.kind === 'file' ? inputs.config.path : 'config',
+        ...(inputs.steps !== undefined && { steps: inputs.steps }),
+        warmupSteps: inputs.warmupSteps,
+        ...(inputs.setup && { setup: inputs.setup }),
+        minEffect: inputs.minEffect,
+    };
+}
+/**
+ * Joins a definition and its config's text; the same for the head's and for another commit's, so that both sides are
+ * read by one set of rules.
+ */
+function planBenchmark(definition, configText, inputs) {
+    const { config: source, where, steps, ...rest } = definition;
     const config = (0,_config_js__WEBPACK_IMPORTED_MODULE_1__/* .readConfig */ .X)(configText, where);
     if (config.kind === 'bad')
         return config;
-    const settled = (0,_inputs_js__WEBPACK_IMPORTED_MODULE_3__/* .settle */ .G9)(inputs, config.lifted, where);
+    const { cache, forceRerun } = inputs;
+    const given = {
+        ...(steps !== undefined && { steps }),
+        ...(cache !== undefined && { cache }),
+        ...(forceRerun !== undefined && { forceRerun }),
+    };
+    const settled = (0,_inputs_js__WEBPACK_IMPORTED_MODULE_3__/* .settle */ .G9)(given, config.lifted, where);
     if (settled.kind === 'bad')
         return settled;
     return {
         kind: 'ok',
         benchmark: {
-            name: inputs.name ?? stemOf(inputs.workload).slice(0, 200),
-            workload: inputs.workload,
+            ...rest,
             config: config.config,
-            ...(inputs.config.kind === 'file' && { configFile: inputs.config.path }),
+            ...(source.kind === 'file' && { configFile: source.path }),
             steps: settled.steps,
-            warmupSteps: inputs.warmupSteps,
+            readCache: settled.readCache,
         },
-        readCache: settled.readCache,
         warnings: [...config.warnings, ...settled.warnings],
     };
 }
-/** One plan, or one UsageError with every issue. `environmentTag` is `ROCM_IMAGE_TAG` of the environment. */
-function parsePlan(inputs, configText, trigger, environmentTag) {
-    const planned = planBenchmark(inputs, configText);
+/**
+ * One plan, or one UsageError with every issue. `texts` are the configs' of the definitions, in their order;
+ * `environmentTag` is `ROCM_IMAGE_TAG` of the environment.
+ */
+function parsePlan(inputs, definitions, texts, trigger, environmentTag) {
+    const planned = definitions.map((each, index) => planBenchmark(each, texts[index] ?? '', inputs));
     const tag = readImageTag(inputs.rocmImageTag, environmentTag);
-    const issues = [
-        ...(planned.kind === 'bad' ? planned.issues : []),
-        ...(tag.kind === 'bad' ? tag.issues : []),
-    ];
-    if (planned.kind === 'bad' || tag.kind === 'bad')
+    const issues = [...planned, tag].flatMap((part) => (part.kind === 'bad' ? part.issues : []));
+    if (issues.length > 0 || tag.kind === 'bad')
         throw new UsageError(issues);
+    const good = planned.filter((each) => each.kind === 'ok');
     return {
-        benchmarks: [planned.benchmark],
-        readCache: planned.readCache,
+        benchmarks: good.map(({ benchmark }) => benchmark),
         rocmImageTag: tag.tag,
         runner: inputs.runner,
         device: inputs.device,
@@ -18774,13 +19422,11 @@ function parsePlan(inputs, configText, trigger, environmentTag) {
         baseline: inputs.baseline,
         maxRounds: inputs.maxRounds,
         roundsSeconds: ROUNDS_TIMEOUTS * inputs.timeoutMinutes * 60,
-        ...(inputs.setup && { setup: inputs.setup }),
-        minEffect: inputs.minEffect,
         failOn: inputs.failOn,
         profile: inputs.profile,
         comment: inputs.comment,
         trigger,
-        warnings: [...planned.warnings, ...tag.warnings],
+        warnings: [...good.flatMap(({ warnings }) => warnings), ...tag.warnings],
     };
 }
 /** The tag of the ROCm image: as given, else the environment's, else `unknown` with a Warning. */
@@ -18806,10 +19452,222 @@ function readImageTag(given, environment) {
     const message = `\`${fallback.slice(0, 200)}\` ${parsed.error.issues[0]?.message}`;
     return { kind: 'bad', issues: [{ where: 'ROCM_IMAGE_TAG', message, hint: 'set `rocm-image-tag` instead' }] };
 }
+/** What is started, for a title: the script, else the command's first word. */
+function startedAs({ workload, launch }) {
+    return workload ?? launch?.command?.[0] ?? 'nothing';
+}
+/** A script's file name without its extension, as the name of a benchmark. */
 function stemOf(path) {
     const file = path.slice(path.lastIndexOf('/') + 1);
     const dot = file.lastIndexOf('.');
-    return dot > 0 ? file.slice(0, dot) : file;
+    return (dot > 0 ? file.slice(0, dot) : file).slice(0, 200);
+}
+
+
+/***/ }),
+
+/***/ 5255:
+/***/ ((__unused_webpack___webpack_module__, __webpack_exports__, __nccwpck_require__) => {
+
+/* harmony export */ __nccwpck_require__.d(__webpack_exports__, {
+/* harmony export */   g: () => (/* binding */ readYaml)
+/* harmony export */ });
+/* harmony import */ var yaml__WEBPACK_IMPORTED_MODULE_0__ = __nccwpck_require__(8815);
+/** JSON or YAML (1.2, core schema) text → plain values; two different texts never become one value unseen. */
+
+/** Lists and mappings inside one another; nothing that a person writes is nested deeper. */
+const MAX_DEPTH = 64;
+/** Faults told of one text. */
+const MAX_ISSUES = 10;
+/**
+ * Reads a text as strings, numbers, booleans, null, lists and mappings; `where` names its place in messages.
+ * Refused: more than one document, names given twice or that are no text, merge keys, unknown tags, numbers that
+ * a double cannot hold as written, aliases that multiply, half surrogate pairs. An empty text is null.
+ */
+function readYaml(text, where) {
+    try {
+        return read(text, where);
+    }
+    catch (thrown) {
+        if (thrown instanceof RangeError)
+            return bad([tooDeep(where)]);
+        throw thrown;
+    }
+}
+function read(text, where) {
+    const document = (0,yaml__WEBPACK_IMPORTED_MODULE_0__/* .parseDocument */ .Tp)(text, {
+        version: '1.2',
+        schema: 'core',
+        merge: false,
+        intAsBigInt: true,
+        // Its own check compares every pair of names; ours is below.
+        uniqueKeys: false,
+        prettyErrors: true,
+        // `silent` would also keep quiet about a second document.
+        logLevel: 'error',
+    });
+    const faults = [...document.errors, ...document.warnings];
+    if (faults.some((fault) => fault.message.startsWith('Maximum call stack')))
+        return bad([tooDeep(where)]);
+    if (faults.length > 0) {
+        const hint = 'write one JSON object or one YAML mapping';
+        return bad(faults.slice(0, MAX_ISSUES).map((fault) => ({ where, message: messageOf(fault), hint })));
+    }
+    const issues = nodeIssues(document.contents, where);
+    if (issues.length > 0)
+        return bad(issues);
+    let value;
+    try {
+        value = document.toJS({ maxAliasCount: 100 });
+    }
+    catch (thrown) {
+        if (thrown instanceof RangeError)
+            throw thrown;
+        const message = thrown instanceof Error ? firstLine(thrown.message) : String(thrown);
+        return bad([{ where, message, hint: 'write the values out instead of using YAML anchors' }]);
+    }
+    const found = [];
+    const plain = plainValue(value, where, [], found);
+    return found.length > 0 ? bad(found) : { kind: 'ok', value: plain };
+}
+/** What the nodes tell and their values do not: how a number was written, and a name that is no text. */
+function nodeIssues(contents, where) {
+    const issues = [];
+    const note = (message, hint) => {
+        issues.push({ where, message, hint });
+        return issues.length >= MAX_ISSUES ? yaml__WEBPACK_IMPORTED_MODULE_0__/* .visit */ .YR.BREAK : undefined;
+    };
+    (0,yaml__WEBPACK_IMPORTED_MODULE_0__/* .visit */ .YR)(contents, {
+        Map: (_, map) => {
+            const names = new Set();
+            for (const { key } of map.items) {
+                if (!(0,yaml__WEBPACK_IMPORTED_MODULE_0__/* .isScalar */ .jn)(key) || typeof key.value !== 'string')
+                    return note(`the name ${written(key)} is no text`, 'write it in quotes');
+                if (key.value === '<<' && key.type === 'PLAIN')
+                    return note('`<<` would merge another mapping, which YAML 1.2 does not know', 'write the fields out');
+                if (names.has(key.value))
+                    return note(`the name \`${key.value.slice(0, 100)}\` is given twice; names must be unique`, 'keep one');
+                names.add(key.value);
+            }
+            return undefined;
+        },
+        Scalar: (_, scalar) => {
+            if (typeof scalar.value !== 'number' || !Number.isFinite(scalar.value))
+                return undefined;
+            const source = scalar.source ?? '';
+            if (keptExactly(source, scalar.value))
+                return undefined;
+            return note(`${source.slice(0, 100)} is read as ${scalar.value}`, 'write fewer digits, or write it in quotes');
+        },
+    });
+    return issues;
+}
+function written(key) {
+    if ((0,yaml__WEBPACK_IMPORTED_MODULE_0__/* .isScalar */ .jn)(key))
+        return `\`${String(key.source ?? key.value).slice(0, 100)}\``;
+    return (0,yaml__WEBPACK_IMPORTED_MODULE_0__/* .isMap */ .jh)(key) ? 'that is a mapping' : 'that is a list';
+}
+/** Whether the shortest form of the double has the digits that were written (0.10 has, 9007199254740993.0 has not). */
+function keptExactly(source, value) {
+    const digits = decimal(source);
+    // Hexadecimal and octal numbers are whole; those that a double cannot hold are caught as such.
+    return digits === undefined || digits === decimal(String(value));
+}
+/** Significant digits and exponent of a decimal number in one form, `0` for zero. */
+function decimal(text) {
+    const match = /^[-+]?([0-9]*)\.?([0-9]*)(?:[eE]([-+]?[0-9]+))?$/.exec(text);
+    if (!match)
+        return undefined;
+    const [, whole = '', part = '', exponent = '0'] = match;
+    const all = `${whole}${part}`;
+    const significant = all.replace(/^0+/, '');
+    if (significant === '')
+        return '0';
+    const first = whole.length - (all.length - significant.length) + Number(exponent);
+    return `${significant.replace(/0+$/, '')}e${first}`;
+}
+/** The value with safe BigInts as numbers; what JSON cannot hold is noted. */
+function plainValue(value, where, above, issues) {
+    const note = (message, hint) => {
+        if (issues.length < MAX_ISSUES)
+            issues.push({ where, message, ...(hint && { hint }) });
+    };
+    if (issues.length >= MAX_ISSUES)
+        return undefined;
+    switch (typeof value) {
+        case 'bigint': {
+            const number = Number(value);
+            if (!Number.isSafeInteger(number))
+                note(`${shortened(value)} is too large to be kept exactly`, 'write it in quotes');
+            return number;
+        }
+        case 'number':
+            if (!Number.isFinite(value))
+                note(`${value} has no JSON form`, 'write it in quotes');
+            return value;
+        case 'string':
+            if (!value.isWellFormed())
+                note('holds half of a surrogate pair', 'write valid Unicode');
+            return value;
+        case 'object':
+            break;
+        default:
+            return value;
+    }
+    if (value === null)
+        return null;
+    if (above.includes(value)) {
+        note('holds itself', 'write the values out instead of using YAML anchors');
+        return undefined;
+    }
+    if (above.length >= MAX_DEPTH) {
+        if (issues.length < MAX_ISSUES)
+            issues.push(tooDeep(where));
+        return undefined;
+    }
+    const inner = [...above, value];
+    if (Array.isArray(value))
+        return value.map((item, index) => plainValue(item, `${where}[${index}]`, inner, issues));
+    if (!isPlain(value)) {
+        note('has no JSON form', 'use strings, numbers, lists and mappings');
+        return undefined;
+    }
+    const entries = [];
+    for (const [key, item] of Object.entries(value)) {
+        if (!key.isWellFormed())
+            note('a name holds half of a surrogate pair', 'write valid Unicode');
+        else if (key === '__proto__')
+            issues.push({ where: `${where}.__proto__`, message: 'this name cannot be used' });
+        else
+            entries.push([key, plainValue(item, `${where}.${key}`, inner, issues)]);
+    }
+    return Object.fromEntries(entries);
+}
+function tooDeep(where) {
+    return {
+        where: where.slice(0, 200),
+        message: `is nested deeper than ${MAX_DEPTH} levels`,
+        hint: 'write it flatter',
+    };
+}
+function shortened(value) {
+    const text = String(value);
+    return text.length > 40 ? `${text.slice(0, 39)}…` : text;
+}
+function isPlain(value) {
+    const prototype = Object.getPrototypeOf(value);
+    return prototype === Object.prototype || prototype === null;
+}
+function messageOf(fault) {
+    if (fault.code === 'MULTIPLE_DOCS')
+        return 'holds more than one document (`---`)';
+    return firstLine(fault.message);
+}
+function firstLine(text) {
+    return text.split('\n', 1)[0] ?? text;
+}
+function bad(issues) {
+    return { kind: 'bad', issues };
 }
 
 

@@ -13,9 +13,10 @@ import type { BaseCommit, DeviceFacts, World } from '../ports.ts'
 import type { ReportEntry } from '../report/report.ts'
 import { readBaseSide, whyMissing } from './base-side.ts'
 import { findBaseline } from './baseline.ts'
-import { type Climbed, climb, type NotClimbed, storedRounds, wantsRounds } from './ladder.ts'
+import { type Climbed, climb, type NotClimbed, storedRounds } from './ladder.ts'
 import { chooseExecutor, type Kept, keepRun, type Made, measureRun } from './measure.ts'
 import { explainMiss, findKnown, headLanes, type Known, onceEach } from './restore.ts'
+import { roundsLook, rulesOf, wantsRounds } from './rounds.ts'
 import { setUp } from './setup.ts'
 
 /** Puts one benchmark through the road. Throws UsageError and HostError only; what the workload does is a value. */
@@ -40,9 +41,9 @@ export async function runBenchmark(
   const live = executor.kind === 'live'
   const lookUp = () => findKnown(headLanes(lane), { hash, environmentDigest, components }, world.results)
   const known: Known = live ? await lookUp() : { kind: 'none', warnings: [] }
-  const hit = plan.readCache && known.kind === 'found' ? known : undefined
+  const hit = benchmark.readCache && known.kind === 'found' ? known : undefined
   // On a lasting branch a measurement is a future baseline, so a missing one is made even when nothing changed.
-  const needless = identical && plan.readCache && plan.runner !== 'replay'
+  const needless = identical && benchmark.readCache && plan.runner !== 'replay'
   const spared = needless && (hit !== undefined || lane === 'pr')
   const warnings: Warning[] = [
     ...(hit ? [CACHE_HIT] : []),
@@ -54,7 +55,7 @@ export async function runBenchmark(
   ]
   const common = {
     benchmark: benchmark.name,
-    workload: benchmark.workload,
+    ...(benchmark.workload !== undefined && { workload: benchmark.workload }),
     hash,
     components,
     environment: facts.environment,
@@ -74,11 +75,22 @@ export async function runBenchmark(
       baseline: baseline.measurement,
       missing: whyMissing(base, baseSide.warnings),
       identical,
-      minEffect: plan.minEffect,
+      ...rulesOf(benchmark),
     })
     const { runnable } = baseSide
     const asks = hit !== undefined && live && !identical && wantsRounds(plan, cached, runnable)
-    const stored = asks && runnable && (await storedRounds(plan, hit.measurement, runnable, facts, world))
+    const stored =
+      asks &&
+      runnable &&
+      (await storedRounds(
+        plan,
+        benchmark,
+        roundsLook(plan, benchmark, cached),
+        hit.measurement,
+        runnable,
+        facts,
+        world,
+      ))
     if (!asks || stored)
       return {
         ...common,
@@ -102,7 +114,7 @@ export async function runBenchmark(
   }
 
   const miss =
-    plan.readCache && live && !hit
+    benchmark.readCache && live && !hit
       ? await explainMiss(
           lane,
           { benchmark: benchmark.name, components: head.components, environment: facts.environment },
@@ -113,7 +125,7 @@ export async function runBenchmark(
         )
       : undefined
   if (miss) world.log.info(`${benchmark.name}: cache miss: ${miss.reason}`)
-  const unready = live ? await setUp(plan, benchmark, world) : undefined
+  const unready = live ? await setUp(benchmark, world) : undefined
   const made: Made = unready
     ? { kind: 'failed', failure: unready, warnings: [] }
     : await measureRun(plan, benchmark, facts, executor, world)
@@ -171,13 +183,11 @@ export async function runBenchmark(
       missing: whyMissing(base, baseSide.warnings),
       identical: false,
       sameInputs: rerun,
-      minEffect: plan.minEffect,
+      ...rulesOf(benchmark),
     })
+  const cachedAnswer = judge(first, false)
   const asks =
-    live &&
-    !rerun &&
-    made.trial.validity.length === 0 &&
-    wantsRounds(plan, judge(first, false), baseSide.runnable)
+    live && !rerun && made.trial.validity.length === 0 && wantsRounds(plan, cachedAnswer, baseSide.runnable)
   const climbed = asks ? await confirm() : undefined
   const run = climbed?.headRun ? addTrials(made.run, climbed.headRun) : made.run
   const kept: Kept = await keepRun(plan, run, identity, known, lookUp, world.results)
@@ -188,9 +198,9 @@ export async function runBenchmark(
     climbed?.kind === 'climbed'
       ? climbed
       : { judged: judge(kept.measurement, kept.blind && attempt > 1), baseline }
-  const clock = [answer.judged.clockSplit && clockWarning(answer.judged.clockSplit, plan.minEffect)].filter(
-    (warning) => warning !== undefined,
-  )
+  const clock = [
+    answer.judged.clockSplit && clockWarning(answer.judged.clockSplit, benchmark.minEffect),
+  ].filter((warning) => warning !== undefined)
   return {
     ...common,
     cacheHit: false,
@@ -217,7 +227,8 @@ export async function runBenchmark(
   async function confirm(): Promise<Climbed | NotClimbed> {
     if (baseSide.runnable === undefined) throw new Error('rounds were asked for without a base')
     try {
-      return await climb(plan, benchmark, baseSide.runnable, facts, executor, world)
+      const look = roundsLook(plan, benchmark, cachedAnswer)
+      return await climb(plan, benchmark, baseSide.runnable, look, facts, executor, world)
     } catch (interrupted) {
       return { kind: 'unavailable', headRun: undefined, warnings: [], interrupted }
     }

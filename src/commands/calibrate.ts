@@ -3,7 +3,7 @@
 import { z } from 'zod'
 import { type Calibration, calibrate } from '../compare/calibrate.ts'
 import { judgeable } from '../compare/comparable.ts'
-import { gatingMetric, metricOf } from '../compare/values.ts'
+import { leadMetric, metricOf } from '../compare/values.ts'
 import { acceptResult, type Measurement } from '../measure/result.ts'
 
 export const CALIBRATE_USAGE = `rocm-bench calibrate [--min-effect SHARE] [--max-rounds N] [--json] < report.json
@@ -69,12 +69,12 @@ function readMeasurements(text: string): readonly Measurement[] | string {
 /** Logarithms of the gating metric, turned so that more is worse, one list for each day. */
 function sessionsOf(measurement: Measurement): readonly (readonly number[])[] {
   const trials = judgeable(measurement)
-  const metric = gatingMetric(trials.map(({ trial }) => trial))
+  const metric = leadMetric(trials.map(({ trial }) => trial))
   const days = Map.groupBy(trials, ({ run }) => run.started_at.slice(0, 10))
   return [...days.values()].map((day) =>
     day.map(({ trial }) => {
-      const value = Math.log(metricOf(trial, metric) ?? Number.NaN)
-      return metric === 'tokens_per_sec' ? -value : value
+      const value = Math.log(metricOf(trial, metric.name) ?? Number.NaN)
+      return metric.better === 'higher' ? -value : value
     }),
   )
 }

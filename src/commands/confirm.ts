@@ -3,6 +3,7 @@
 import { compareRounds, type Judged } from '../compare/head.ts'
 import { comparePaired, type Look, type Round } from '../compare/paired.ts'
 import { decideStop, type Order, roundOrder } from '../compare/stopping.ts'
+import { metricOf, shownMetric } from '../compare/values.ts'
 import { type Warning, WorkloadError, warningText } from '../errors.ts'
 import { sha256Hex } from '../hash/hash.ts'
 import type { Run, Trial } from '../measure/result.ts'
@@ -10,6 +11,7 @@ import type { Benchmark, Plan } from '../plan/plan.ts'
 import type { DeviceFacts, Executor, HeldDevice, Worktree, World } from '../ports.ts'
 import type { ShownRound } from '../report/report.ts'
 import { makeRun } from './measure.ts'
+import { rulesOf } from './rounds.ts'
 
 /** Rounds that are made again because a half of them may not be judged, in all. */
 const MOST_REPEATS = 3
@@ -40,12 +42,12 @@ export type Sides = {
 export async function confirmInRounds(
   plan: Plan,
   sides: Sides,
+  look: Look & { readonly maxRounds: number },
   tree: Extract<Worktree, { kind: 'made' }>,
   facts: DeviceFacts,
   executor: Executor,
   world: World,
 ): Promise<Confirmed> {
-  const look: Look & { maxRounds: number } = { minRounds: 3, maxRounds: plan.maxRounds }
   const { name } = sides.head
   const random = Number.parseInt(sha256Hex(`${plan.trigger.runId} ${name}`).slice(0, 8), 16) / 2 ** 32
   const state: State = { rounds: [], shown: [], head: [], base: [], warnings: [...tree.warnings], seconds: 0 }
@@ -68,7 +70,7 @@ export async function confirmInRounds(
         break
       }
       round += 1
-      const comparisons = comparePaired(state.rounds, look, plan.minEffect)
+      const comparisons = comparePaired(state.rounds, look, sides.head.minEffect, sides.head.metrics)
       const stop = decideStop(round, comparisons, look, {
         secondsLeft: plan.roundsSeconds - state.seconds,
         secondsPerRound: state.seconds / round,
@@ -79,10 +81,10 @@ export async function confirmInRounds(
         break
       }
     }
-    return finished(state, look, plan, why)
+    return finished(state, look, sides.head, why)
   } catch (thrown) {
     // What was measured is kept, whatever ends the job.
-    return { ...finished(state, look, plan, 'the job was ended'), interrupted: thrown }
+    return { ...finished(state, look, sides.head, 'the job was ended'), interrupted: thrown }
   }
 }
 
@@ -143,17 +145,24 @@ async function oneRound(
       logs: '',
     })
   state.rounds.push({ base, head })
-  state.shown.push({
-    order,
-    base_step_ms: base.metrics.step_time_ms,
-    head_step_ms: head.metrics.step_time_ms,
-  })
+  state.shown.push(shownRound(order, base, head))
   return { kind: 'made' }
 }
 
-function finished(state: State, look: Look, plan: Plan, why: string): Confirmed {
+function shownRound(order: Order, base: Trial, head: Trial): ShownRound {
+  const { name, unit } = shownMetric([base, head])
   return {
-    judged: state.rounds.length === 0 ? undefined : compareRounds(state.rounds, look, plan.minEffect, why),
+    order,
+    metric: name,
+    unit,
+    base: metricOf(base, name) ?? Number.NaN,
+    head: metricOf(head, name) ?? Number.NaN,
+  }
+}
+
+function finished(state: State, look: Look, head: Benchmark, why: string): Confirmed {
+  return {
+    judged: state.rounds.length === 0 ? undefined : compareRounds(state.rounds, look, rulesOf(head), why),
     rounds: state.shown,
     headRun: joined(state.head),
     baseRun: joined(state.base),

@@ -1,10 +1,10 @@
-/** From a cached answer to a confirmed one: when paired rounds are run, what they answer, and what is kept of them. */
+/** From a cached answer to a confirmed one: what paired rounds answer, and what is kept of them. */
 
 import { clockSplit } from '../compare/clock-split.ts'
 import { compareRounds, type Judged } from '../compare/head.ts'
-import type { Round } from '../compare/paired.ts'
+import type { Look, Round } from '../compare/paired.ts'
 import type { Warning } from '../errors.ts'
-import { type KeyComponents, redactedComponents } from '../hash/components.ts'
+import { redactedComponents } from '../hash/components.ts'
 import type { Measurement, Run } from '../measure/result.ts'
 import type { Benchmark, Plan } from '../plan/plan.ts'
 import type { DeviceFacts, Executor, World } from '../ports.ts'
@@ -12,16 +12,8 @@ import type { Baseline, ShownRound } from '../report/report.ts'
 import { confirmInRounds } from './confirm.ts'
 import { keepRun } from './measure.ts'
 import { findKnown, headLanes } from './restore.ts'
+import { type RunnableBase, rulesOf } from './rounds.ts'
 import { setUp } from './setup.ts'
-
-/** The base commit's side, as far as it can be run. */
-export type RunnableBase = {
-  readonly commit: string
-  readonly chosenBy: string
-  readonly hash: string
-  readonly benchmark: Benchmark
-  readonly components: KeyComponents
-}
 
 export type Climbed = {
   readonly kind: 'climbed'
@@ -42,34 +34,12 @@ export type NotClimbed = {
   readonly interrupted?: unknown
 }
 
-/**
- * Whether the cached answer has to be confirmed: with `auto` unless it clears the change, since nobody is accused on a
- * cached number alone. Without any baseline rounds are only worth their time where a change is examined.
- */
-export function wantsRounds(plan: Plan, judged: Judged, base: RunnableBase | undefined): boolean {
-  if (base === undefined || base.components.workload_script_sha === 'none') return false
-  if (plan.baseline === 'paired') return true
-  if (plan.baseline !== 'auto') return false
-  switch (judged.verdict) {
-    case 'regression':
-    case 'improvement':
-    case 'inconclusive':
-      return true
-    case 'invalid':
-      // Held for a person as too good to be true, not refused as badly measured.
-      return judged.comparisons.some((comparison) => comparison.gating && comparison.change !== undefined)
-    case 'no-baseline':
-      return plan.trigger.base.kind === 'pull-request' || plan.trigger.base.kind === 'merge-group'
-    case 'unchanged':
-      return false
-  }
-}
-
 /** Runs the rounds and keeps the base's half of them; undefined when the base cannot be checked out. */
 export async function climb(
   plan: Plan,
   head: Benchmark,
   base: RunnableBase,
+  look: Look & { readonly maxRounds: number },
   facts: DeviceFacts,
   executor: Executor,
   world: World,
@@ -78,13 +48,13 @@ export async function climb(
   if (made.kind === 'unavailable')
     return { kind: 'unavailable', headRun: undefined, warnings: [made.warning] }
   await using tree = made
-  const unready = await setUp(plan, base.benchmark, world, tree.folder)
+  const unready = await setUp(base.benchmark, world, tree.folder)
   if (unready) {
     const { code, message, hint } = unready
     return { kind: 'unavailable', headRun: undefined, warnings: [{ code, message, hint }] }
   }
   const sides = { head, base: base.benchmark, baseCommit: base.commit }
-  const confirmed = await confirmInRounds(plan, sides, tree, facts, executor, world)
+  const confirmed = await confirmInRounds(plan, sides, look, tree, facts, executor, world)
   const { judged, rounds, headRun, baseRun, warnings } = confirmed
   const kept = baseRun && (await keepBase(plan, base, baseRun, facts, world))
   const all = [...warnings, ...(kept?.warnings ?? [])]
@@ -146,6 +116,8 @@ async function keepBase(
  */
 export async function storedRounds(
   plan: Plan,
+  benchmark: Benchmark,
+  look: Look,
   head: Measurement,
   base: RunnableBase,
   facts: DeviceFacts,
@@ -158,9 +130,8 @@ export async function storedRounds(
     const partner = known.measurement.runs.find((each) => each.id === run.id)
     const rounds = partner ? paired(run, partner) : []
     if (rounds.length < 3) continue
-    const look = { minRounds: 3, maxRounds: plan.maxRounds }
     return {
-      judged: compareRounds(rounds, look, plan.minEffect, `made by run ${run.id}`),
+      judged: compareRounds(rounds, look, rulesOf(benchmark), `made by run ${run.id}`),
       baseline: {
         source: 'paired',
         commit: base.commit,

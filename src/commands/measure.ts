@@ -8,7 +8,7 @@ import { computeMfu } from '../measure/profile/mfu.ts'
 import { acceptResult, addRun, type Measurement, type Run, type Trial } from '../measure/result.ts'
 import { readTrial } from '../measure/trial.ts'
 import { secretScrubber, secretsIn } from '../plan/environment-variables.ts'
-import type { Benchmark, Plan } from '../plan/plan.ts'
+import { type Benchmark, type Plan, startedAs } from '../plan/plan.ts'
 import type { DeviceFacts, Executor, HeldDevice, Results, World } from '../ports.ts'
 import type { Failure } from '../report/report.ts'
 import { profileRun } from './profile.ts'
@@ -75,7 +75,7 @@ export async function measureRun(
   world: World,
 ): Promise<Made> {
   await using held = executor.kind === 'live' ? await world.device.hold(facts) : undefined
-  const title = `${benchmark.name}: ${executor.kind === 'live' ? 'running' : 'replaying'} ${benchmark.workload}`
+  const title = `${benchmark.name}: ${executor.kind === 'live' ? 'running' : 'replaying'} ${startedAs(benchmark)}`
   const place = { held, commit: world.commit, title, profiled: true }
   return await makeRun(plan, benchmark, facts, executor, place, world)
 }

@@ -13,7 +13,7 @@ import { createCollector, type Trace } from '../measure/profile/trace.ts'
 import type { Run, Trial } from '../measure/result.ts'
 import { readTrial } from '../measure/trial.ts'
 import { secretScrubber, secretsIn } from '../plan/environment-variables.ts'
-import type { Benchmark, Plan } from '../plan/plan.ts'
+import { type Benchmark, type Plan, startedAs } from '../plan/plan.ts'
 import type { DeviceFacts, Executor, Log, Profiled } from '../ports.ts'
 import { formatNumber } from '../report/numbers.ts'
 
@@ -50,7 +50,7 @@ export async function profileRun(
     const last = measured.run.trials.at(-1) ?? measured.trial
     const metrics: RunMetrics = { ...last.metrics, ...scrub(made.metrics) }
     const { profile, step_time_ms: plain } = metrics
-    if (profile)
+    if (profile && plain !== undefined)
       log.info(
         `${benchmark.name}: a step took ${formatNumber(plain)} ms, and ${formatNumber(profile.step_time_ms)} ms under the profiler`,
       )
@@ -84,7 +84,7 @@ async function profileTrial(
     gpuIds: onGpu ? facts.gpuIds : [],
     profile: { by, maxSeconds: Math.max(PATIENCE.leastSeconds, measured.seconds * PATIENCE.factor) },
   } as const
-  const title = `${benchmark.name}: profiling ${benchmark.workload}`
+  const title = `${benchmark.name}: profiling ${startedAs(benchmark)}`
   const files = await log.group(title, () => executor.trial(request))
   const { profiled } = files
   if (profiled === undefined) return { warnings: [failed('the trial left no profile', undefined)] }
@@ -98,6 +98,11 @@ async function profileTrial(
     if (!(thrown instanceof WorkloadError)) throw thrown
     return { warnings: [...warnings, failed(thrown.message, hintFor(thrown, profiled))] }
   }
+  const { step_time_ms: stepTimeMs, data_wait_seconds: dataWaitSeconds } = trial.metrics
+  if (stepTimeMs === undefined)
+    return {
+      warnings: [...warnings, failed('a profile is told by step, and the workload tells none', undefined)],
+    }
   const read = await readTraces(profiled)
   const { steps: reported } = readEvents(files.events)
   const summaries = read.traces.flatMap((trace) => {
@@ -105,13 +110,13 @@ async function profileTrial(
     const summary = summariseTrace(
       trace,
       {
-        stepTimeMs: trial.metrics.step_time_ms,
+        stepTimeMs,
         steps: onClock,
         allSteps: reported.length,
         gpus: Math.max(1, facts.gpuCount),
       },
       {
-        dataWaitSeconds: trial.metrics.data_wait_seconds,
+        dataWaitSeconds,
         memoryHeadroomPct: memoryHeadroomPct(measured.trial.metrics, facts.environment.comparable),
       },
     )

@@ -6,6 +6,7 @@ import type { BaseCommit, Log, World } from '../ports.ts'
 import { formatNumber } from '../report/numbers.ts'
 import type { Report, ReportEntry } from '../report/report.ts'
 import { metricLabel } from '../report/table.ts'
+import { vanishedBenchmarks } from './base-side.ts'
 import { runBenchmark } from './benchmark.ts'
 
 /** Runs every benchmark of the plan. A benchmark that fails is an entry; the others go on. */
@@ -17,6 +18,7 @@ export async function runPlan(plan: Plan, world: World): Promise<Report> {
   const warnings = [
     ...plan.warnings,
     ...(base.kind === 'found' ? base.warnings : base.warning ? [base.warning] : []),
+    ...(await vanishedBenchmarks(plan.benchmarks, base, world)),
   ]
   const entries = []
   for (const benchmark of plan.benchmarks) {

@@ -1,19 +1,18 @@
 /** The setup command of each checkout, once before its first trial; sees only ports. */
 
 import { secretScrubber, secretsIn } from '../plan/environment-variables.ts'
-import type { Benchmark, Plan } from '../plan/plan.ts'
+import type { Benchmark } from '../plan/plan.ts'
 import type { World } from '../ports.ts'
 import type { Failure } from '../report/report.ts'
 
 /** Runs it in the workspace, or in `folder`; undefined when it went well, or when there is none. */
 export async function setUp(
-  plan: Plan,
   benchmark: Benchmark,
   world: World,
   folder?: string,
 ): Promise<Failure | undefined> {
-  if (plan.setup === undefined) return undefined
-  const { setup } = plan
+  const { setup } = benchmark
+  if (setup === undefined) return undefined
   const scrub = secretScrubber(secretsIn(benchmark.config))
   const where = folder === undefined ? 'head' : 'base'
   const outcome = await world.log.group(`${benchmark.name}: setup of the ${where}`, async () => {

@@ -2,6 +2,7 @@
 
 import type { Warning } from '../errors.ts'
 import type { Measurement, Trial } from '../measure/result.ts'
+import type { MetricRules } from '../plan/metrics.ts'
 import { type CachedInterval, cachedInterval } from '../stats/cached-interval.ts'
 import { mean } from '../stats/summary.ts'
 import { judgeable, type SessionNoise, sessionNoise } from './comparable.ts'
@@ -9,14 +10,7 @@ import { type Comparison, changeInterval, type Needs, percentOf } from './compar
 import { missingMetric } from './missing.ts'
 import { IMPLAUSIBLE_REASON, implausible, judge, worse } from './rule.ts'
 import { shapeOf, shapeWarnings } from './shape.ts'
-import {
-  gatingMetric,
-  type JudgedMetric,
-  judgedMetrics,
-  logsOf,
-  type MetricRules,
-  metricOf,
-} from './values.ts'
+import { type JudgedMetric, judgeableMetric, judgedMetrics, logsOf, metricOf, stepMetric } from './values.ts'
 
 type Sides = { readonly base: readonly Trial[]; readonly head: readonly Trial[] }
 
@@ -36,19 +30,21 @@ export function compareCached(
     base: judgeable(base).map(({ trial }) => trial),
     head: judgeable(head).map(({ trial }) => trial),
   }
-  const main = gatingMetric([...sides.base, ...sides.head])
-  const noise = sessionNoise(base, head, (trial) => timeOf(trial, main))
-  return judgedMetrics(sides.base, sides.head, minEffect, rules).map((metric) =>
-    metric.missing.base || metric.missing.head
-      ? missingMetric(metric, sides.base.length, sides.head.length)
-      : compareMetric(metric, sides, metric.name === main, noise),
+  const steps = stepMetric([...sides.base, ...sides.head])
+  const metrics = judgedMetrics(sides.base, sides.head, minEffect, rules)
+  const lead = metrics.find(judgeableMetric)
+  const noise = sessionNoise(base, head, (trial) => (lead ? worseLog(trial, lead) : Number.NaN))
+  return metrics.map((metric) =>
+    judgeableMetric(metric)
+      ? compareMetric(metric, sides, metric.name === steps, noise)
+      : missingMetric(metric, sides.base.length, sides.head.length),
   )
 }
 
-/** Logarithm of the main metric, turned so that more is worse. */
-function timeOf(trial: Trial, metric: 'tokens_per_sec' | 'step_time_ms'): number {
-  const value = Math.log(metricOf(trial, metric) ?? Number.NaN)
-  return metric === 'tokens_per_sec' ? -value : value
+/** Logarithm of a metric, turned so that more is worse. */
+function worseLog(trial: Trial, { name, better }: JudgedMetric): number {
+  const value = Math.log(metricOf(trial, name) ?? Number.NaN)
+  return better === 'higher' ? -value : value
 }
 
 function compareMetric(metric: JudgedMetric, sides: Sides, main: boolean, noise: SessionNoise): Comparison {

@@ -4,6 +4,7 @@ import type { Warning } from '../errors.ts'
 import type { Measurement, Trial } from '../measure/result.ts'
 import { mean } from '../stats/summary.ts'
 import { judgeable } from './comparable.ts'
+import { logsOf } from './values.ts'
 
 /**
  * The change of the step time in two factors. `time = cycles / clock`, so in logarithms the change of the time is
@@ -33,7 +34,9 @@ export function clockSplit(base: Measurement, head: Measurement): ClockSplit | u
   const [baseClock, headClock] = [logClock(baseTrials), logClock(headTrials)]
   if (baseClock === undefined || headClock === undefined) return undefined
   const clock = headClock - baseClock
-  const time = logTime(headTrials) - logTime(baseTrials)
+  const [baseTime, headTime] = [logTime(baseTrials), logTime(headTrials)]
+  if (baseTime === undefined || headTime === undefined) return undefined
+  const time = headTime - baseTime
   return {
     baseMhz: Math.exp(baseClock),
     headMhz: Math.exp(headClock),
@@ -69,8 +72,10 @@ function logClock(trials: readonly Trial[]): number | undefined {
   return known.length > 0 && known.length === trials.length ? mean(known.map(Math.log)) : undefined
 }
 
-function logTime(trials: readonly Trial[]): number {
-  return mean(trials.map((trial) => Math.log(trial.metrics.step_time_ms)))
+/** Undefined where a trial has no steps. */
+function logTime(trials: readonly Trial[]): number | undefined {
+  const logs = logsOf(trials, 'step_time_ms')
+  return logs.every(Number.isFinite) ? mean(logs) : undefined
 }
 
 function causesOf(base: readonly Trial[], head: readonly Trial[]): readonly string[] {

@@ -20,7 +20,13 @@ export function judgeable(measurement: Measurement): readonly { readonly run: Ru
   return measurement.runs
     .filter((run) => run.runner_kind === 'live')
     .flatMap((run) => run.trials.map((trial) => ({ run, trial })))
-    .filter(({ trial }) => trial.validity.length === 0 && trial.samples.step_seconds.length >= MIN_STEPS)
+    .filter(({ trial }) => trial.validity.length === 0 && !tooFewSteps(trial))
+}
+
+/** A tool that tells results and no steps has made its own mean of what it did. */
+function tooFewSteps({ samples }: Trial): boolean {
+  const steps = samples.step_seconds.length
+  return steps > 0 && steps < MIN_STEPS
 }
 
 /** Why the newest run of the head may not be judged; undefined when it may. */
@@ -30,8 +36,9 @@ export function headDoubt(head: Measurement): string | undefined {
   if (newest.runner_kind === 'fake') return 'the numbers were replayed, not measured'
   const doubt = newest.trials.flatMap((trial) => trial.validity)[0]
   if (doubt !== undefined) return doubt
-  const steps = Math.min(...newest.trials.map((trial) => trial.samples.step_seconds.length))
-  return steps < MIN_STEPS ? `it has ${steps} measured steps, and ${MIN_STEPS} are needed` : undefined
+  const few = newest.trials.find(tooFewSteps)
+  if (few === undefined) return undefined
+  return `it has ${few.samples.step_seconds.length} measured steps, and ${MIN_STEPS} are needed`
 }
 
 /** How much another session on this kind of machine adds, in log units, and why. */

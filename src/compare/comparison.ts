@@ -1,7 +1,7 @@
 /** Two measurements → one comparison per metric with its verdict; knows no report and no channel. */
 
 import type { Warning } from '../errors.ts'
-import type { Better } from '../measure/metrics.ts'
+import type { Better } from '../plan/metrics.ts'
 import type { LogInterval } from '../stats/log-interval.ts'
 import type { RunShape } from './shape.ts'
 

@@ -1,6 +1,7 @@
 /** Comparison of paired rounds of one session, metric by metric, at one look; runs nothing and decides no stop. */
 
 import type { Trial } from '../measure/result.ts'
+import type { MetricRules } from '../plan/metrics.ts'
 import { lookLevel } from '../stats/look-level.ts'
 import {
   MIN_ROUNDS,
@@ -22,7 +23,7 @@ import {
   worse,
 } from './rule.ts'
 import { shapeOf, shapeWarnings } from './shape.ts'
-import { gatingMetric, type JudgedMetric, judgedMetrics, logsOf, type MetricRules } from './values.ts'
+import { type JudgedMetric, judgeableMetric, judgedMetrics, logsOf, stepMetric } from './values.ts'
 
 /** One round: base and head once each, fresh processes on one device, one right after the other. */
 export type Round = { readonly base: Trial; readonly head: Trial }
@@ -50,11 +51,11 @@ export function comparePaired(
   rules: MetricRules = {},
 ): readonly Comparison[] {
   const [base, head] = [rounds.map((round) => round.base), rounds.map((round) => round.head)]
-  const main = gatingMetric([...base, ...head])
+  const steps = stepMetric([...base, ...head])
   return judgedMetrics(base, head, minEffect, rules).map((metric) => {
-    if (metric.missing.base || metric.missing.head) return missingMetric(metric, base.length, head.length)
+    if (!judgeableMetric(metric)) return missingMetric(metric, base.length, head.length)
     const judged = judgePaired(logsOf(base, metric.name), logsOf(head, metric.name), metric, look)
-    const shape = metric.name === main ? shapeOf(base, head) : undefined
+    const shape = metric.name === steps ? shapeOf(base, head) : undefined
     const held = metric.gating && implausible(judged.verdict, judged.center, metric.better)
     return {
       metric: metric.name,

@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { readConfig, type WorkloadConfig } from '../plan/config.ts'
 import type { KeyComponents } from './components.ts'
-import { canonicalJson, hashBenchmark, hashCommand, hashFiles, hashPayload, sha256Hex } from './hash.ts'
+import { canonicalJson, hashBenchmark, hashFiles, hashJson, hashPayload, sha256Hex } from './hash.ts'
 
 /** The system's own sha256, so that no line of ours vouches for itself. */
 function sha256sum(bytes: string): string {
@@ -158,7 +158,7 @@ it('hashes files in byte order of their paths', () => {
 })
 
 it('hashes a command as the JSON of its argv', () => {
-  expect(hashCommand(['torchrun', '--nproc', '8', 'é'])).toBe(sha256sum('["torchrun","--nproc","8","é"]'))
+  expect(hashJson(['torchrun', '--nproc', '8', 'é'])).toBe(sha256sum('["torchrun","--nproc","8","é"]'))
 })
 
 it.each([[Number.NaN], [Number.POSITIVE_INFINITY], ['\ud800'], [undefined]])('refuses %s', (value) => {

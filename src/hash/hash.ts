@@ -58,8 +58,8 @@ export function hashFiles(files: readonly { readonly path: string; readonly sha2
 }
 
 /** sha256 hex of the JCS JSON of an argv array. */
-export function hashCommand(argv: readonly string[]): string {
-  return sha256Hex(canonicalJson(argv))
+export function hashJson(value: unknown): string {
+  return sha256Hex(canonicalJson(value))
 }
 
 function compareBytes(a: Uint8Array, b: Uint8Array): number {

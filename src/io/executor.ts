@@ -5,7 +5,9 @@ import { mkdtemp, readdir, readFile, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { HostError, WorkloadError } from '../errors.ts'
 import { chooseReplay, type Recording, recordingSchema, replayTrial } from '../measure/replay.ts'
+import { containerArgv, hashedArgv, innerArgv } from '../plan/launch.ts'
 import type { Executor, TrialRequest } from '../ports.ts'
+import { containerRoom } from './container-room.ts'
 import type { HostEnvironment } from './event.ts'
 import { followLog } from './log-follower.ts'
 import { readClocks, readProfile } from './profile-files.ts'
@@ -70,12 +72,29 @@ async function runScript(
   const hostRoot = setting.hostEnv.ROCM_BENCH_HOST_ROOT
   const mayTake = Math.min(setting.timeoutMinutes * 60, profile?.maxSeconds ?? Number.POSITIVE_INFINITY)
   const timeoutSeconds = Math.ceil(mayTake)
-  const child = spawn('bash', [path.join(setting.actionRoot, 'runner', 'bench_runner.sh')], {
-    cwd: place ?? setting.workspace,
+  const cwd = place ?? setting.workspace
+  const environment = workloadEnvironment(setting.hostEnv, benchmark.config.env_vars)
+  const { container } = benchmark.launch ?? {}
+  const room =
+    container &&
+    containerRoom({
+      folder,
+      place: cwd,
+      actionRoot: setting.actionRoot,
+      gpuIds,
+      profiled: profile !== undefined,
+      inherited: Object.keys(workloadEnvironment(setting.hostEnv, {})),
+      configured: Object.keys(benchmark.config.env_vars).filter((name) => name in environment),
+    })
+  const argv = room ? containerArgv(container, innerArgv(benchmark), room) : hashedArgv(benchmark)
+  const script = path.join(setting.actionRoot, 'runner', 'bench_runner.sh')
+  const child = spawn('bash', argv ? [script, '--', ...argv] : [script], {
+    cwd,
     stdio: ['ignore', 'ignore', 'pipe'],
     env: {
-      ...workloadEnvironment(setting.hostEnv, benchmark.config.env_vars),
-      WORKLOAD: benchmark.workload,
+      ...environment,
+      ...(benchmark.workload !== undefined && { WORKLOAD: benchmark.workload }),
+      ...(room && { CONTAINER: `${container.engine}:${room.name}` }),
       OUT_DIR: folder,
       STEPS: String(benchmark.steps),
       WARMUP_STEPS: String(benchmark.warmupSteps),
@@ -148,9 +167,10 @@ function refusedByScript(stderr: string, logs: string): Error {
     return new HostError('no-python', 'python3 was not found', 'install Python 3.9 or newer on the runner')
   if (message.startsWith('BASH'))
     return new HostError('no-bash', message, 'install bash 4.4 or newer on the runner')
-  if (message.startsWith('WORKLOAD')) {
-    const hint =
-      'check the input `workload`: a path relative to the repository, of a file that was checked out'
+  if (message.startsWith('WORKLOAD') || message.startsWith('COMMAND')) {
+    const hint = message.startsWith('COMMAND')
+      ? 'check `command` and `launcher` in the suite: a program on the PATH of the runner, or a path relative to the repository'
+      : 'check the input `workload`: a path relative to the repository, of a file that was checked out'
     return new WorkloadError('workload-not-started', message, { hint, logTail: '', logs })
   }
   return new Error(`the runner script refused its inputs: ${message}`)

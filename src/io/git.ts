@@ -3,6 +3,7 @@
 import { exec } from '@actions/exec'
 import { HostError } from '../errors.ts'
 import { deadlineMs } from './event.ts'
+import { type BlobDigest, digestBlobs } from './git-blobs.ts'
 import { runProcess } from './process.ts'
 
 /** A blob as git stores it: no checkout filter (end of lines, LFS) has touched it. */
@@ -32,6 +33,12 @@ export type Git = {
   readonly fetchRef: (ref: string) => Promise<boolean>
   /** A file at a commit; symbolic links inside the repository are followed as the working tree would. */
   readonly file: (commit: string, path: string) => Promise<GitFile>
+  /** Files of the working tree that match patterns relative to the root (git's `:(glob)`), and how git knows each. */
+  readonly matching: (patterns: readonly string[]) => Promise<readonly TreeFile[]>
+  /** Files of a commit that match such patterns. */
+  readonly matchingAt: (commit: string, patterns: readonly string[]) => Promise<readonly TreeFile[]>
+  /** Digests of blobs by object id, read in pieces. */
+  readonly blobDigests: (oids: readonly string[]) => Promise<ReadonlyMap<string, BlobDigest>>
   /** Runs git as a long command, with a deadline; what it printed on failure. */
   readonly command: (
     args: readonly string[],
@@ -43,6 +50,14 @@ export type Git = {
   readonly submodules: () => Promise<readonly string[]>
   /** Whether git sees no difference between the working tree's file and HEAD's. */
   readonly isClean: (path: string) => Promise<boolean>
+}
+
+/** One path of a tree: what kind of thing it is, and its object; `untracked` files have none. */
+export type TreeFile = {
+  /** Relative to the root, `/`-separated. */
+  readonly path: string
+  readonly kind: 'file' | 'link' | 'submodule' | 'untracked'
+  readonly oid: string
 }
 
 /** Larger blobs are not read into memory: no script or config is that large. */
@@ -141,6 +156,28 @@ export async function openGit(
       return [...text.matchAll(/^[ +U][0-9a-f]{40,64} (.+?)(?: \(.*\))?$/gm)].map((match) => match[1] ?? '')
     },
     file: (sha, path) => readBlob(run, sha, path),
+    matching: async (patterns) => {
+      const listed = await run(['-C', root, 'ls-files', '-z', '--stage', '--', ...patterns.map(globbed)])
+      const others = ['ls-files', '-z', '--others', '--exclude-standard', '--', ...patterns.map(globbed)]
+      const untracked = await run(['-C', root, ...others])
+      return [
+        ...treeFiles(listed.out, /^([0-7]{6}) ([0-9a-f]{40,64}) [0-3]\t(.*)$/s),
+        ...entriesOf(untracked.out).map((file) => ({ path: file, kind: 'untracked', oid: '' }) as const),
+      ]
+    },
+    matchingAt: async (sha, patterns) => {
+      const empty = (await run(['hash-object', '-t', 'tree', '--stdin'], '')).out.toString('utf8').trim()
+      const args = ['diff-tree', '-r', '--no-renames', '--raw', '--no-abbrev', '-z', empty, sha, '--']
+      const { out } = await run(['-C', root, ...args, ...patterns.map(globbed)])
+      const entries = entriesOf(out)
+      const joined = entries.flatMap((entry, index) =>
+        index % 2 === 0 ? [`${entry}\t${entries[index + 1] ?? ''}`] : [],
+      )
+      return joined.flatMap((line) =>
+        treeFile(line, /^:[0-7]{6} ([0-7]{6}) [0-9a-f]+ ([0-9a-f]{40,64}) A\t(.*)$/s),
+      )
+    },
+    blobDigests: (oids) => digestBlobs({ directory: root, env: childEnv }, oids),
     isClean: async (path) => {
       const args = [
         '--literal-pathspecs',
@@ -155,6 +192,30 @@ export async function openGit(
       return (await run(args)).code === 0
     },
   }
+}
+
+/** A pattern as git's own: `*` stays inside a folder, `**` does not, and nothing else is magic. */
+function globbed(pattern: string): string {
+  return `:(top,glob)${pattern}`
+}
+
+function entriesOf(out: Buffer): readonly string[] {
+  return out
+    .toString('utf8')
+    .split('\0')
+    .filter((entry) => entry !== '')
+}
+
+function treeFiles(out: Buffer, form: RegExp): readonly TreeFile[] {
+  return entriesOf(out).flatMap((entry) => treeFile(entry, form))
+}
+
+/** `form` has the groups mode, object id and path. */
+function treeFile(entry: string, form: RegExp): readonly TreeFile[] {
+  const [, mode = '', oid = '', path = ''] = form.exec(entry) ?? []
+  if (path === '') return []
+  const kind = mode === '120000' ? 'link' : mode === '160000' ? 'submodule' : 'file'
+  return [{ path, kind, oid }]
 }
 
 async function findRoot(

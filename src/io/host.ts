@@ -15,7 +15,7 @@ import { openGit } from './git.ts'
 import { createGitHub, verifyKey } from './github.ts'
 import type { Installation } from './installation.ts'
 import { runSetup } from './setup.ts'
-import { createSources, readConfigText } from './sources.ts'
+import { createSources, readDefinitions } from './sources.ts'
 import { folderOf, openWorkspace } from './workspace.ts'
 
 type Setting = {
@@ -40,9 +40,14 @@ export async function openWorld(setting: Setting): Promise<Host> {
   const { inputs } = read
   const workspace = await openWorkspace(env.GITHUB_WORKSPACE || process.cwd())
   const { trigger, warnings } = readTrigger(facts)
-  const parsed = parsePlan(inputs, await readConfigText(inputs, workspace), trigger, env.ROCM_IMAGE_TAG)
+  const { definitions, texts } = await readDefinitions(inputs, workspace)
+  const parsed = parsePlan(inputs, definitions, texts, trigger, env.ROCM_IMAGE_TAG)
   const plan: Plan = { ...parsed, warnings: [...warnings, ...parsed.warnings] }
-  const git = await openGit(await folderOf(workspace, inputs.workload), env, setting.signal)
+  const git = await openGit(
+    await folderOf(workspace, inputs.suite ?? inputs.workload ?? ''),
+    env,
+    setting.signal,
+  )
   const apiUrl = env.GITHUB_API_URL || 'https://api.github.com'
   const github = createGitHub({
     apiUrl: URL.canParse(apiUrl) ? apiUrl : 'https://api.github.com',
@@ -104,6 +109,7 @@ export async function openWorld(setting: Setting): Promise<Host> {
  * usually differs between two steps of one script.
  */
 function commentName(inputs: Inputs, plan: Plan, job: string): string {
+  if (inputs.suite !== undefined) return [inputs.suite, job].filter((part) => part !== '').join(' ')
   if (inputs.name !== undefined) return inputs.name
   const config = inputs.config.kind === 'file' ? inputs.config.path : ''
   return [plan.benchmarks[0]?.name ?? '', config, job].filter((part) => part !== '').join(' ')

@@ -74,7 +74,8 @@ export async function insideWorkspace(workspace: string, file: string, input: st
   }
 }
 
-async function realpathOrUndefined(file: string): Promise<string | undefined> {
+/** The path with all links followed; undefined when that leads to nothing. */
+export async function realpathOrUndefined(file: string): Promise<string | undefined> {
   return realpath(file).catch((thrown: NodeJS.ErrnoException) => {
     if (thrown.code === 'ENOENT' || thrown.code === 'ENOTDIR' || thrown.code === 'ELOOP') return undefined
     throw thrown

@@ -2,6 +2,7 @@
 
 import { z } from 'zod'
 import type { Warning } from '../errors.ts'
+import { type Better, metricUnit } from '../plan/metrics.ts'
 
 /** Longer lines are no events. */
 const MAX_LINE = 65_536
@@ -35,7 +36,7 @@ const metricSchema = z.looseObject({
   event: z.literal('metric'),
   name: z.string().min(1).max(100),
   value: z.number().finite(),
-  unit: z.string().max(50).optional(),
+  unit: metricUnit.optional(),
   better: z.enum(['higher', 'lower']).optional(),
 })
 
@@ -62,7 +63,12 @@ export type Step = {
   readonly endedAt?: number | undefined
 }
 
-export type MetricEvent = { readonly name: string; readonly value: number }
+export type MetricEvent = {
+  readonly name: string
+  readonly value: number
+  readonly unit?: string | undefined
+  readonly better?: Better | undefined
+}
 
 /** Something wrong with one line of the file, counted from 1. */
 export type LineFault = { readonly line: number; readonly why: string }
@@ -108,8 +114,7 @@ export function readEvents(text: string): Events {
           ended = true
           break
         case 'metric':
-          if (metrics.size < MAX_METRICS || metrics.has(event.name))
-            metrics.set(event.name, { name: event.name, value: event.value })
+          if (metrics.size < MAX_METRICS || metrics.has(event.name)) metrics.set(event.name, metricOf(event))
           else faults.add(number, `names a metric after ${MAX_METRICS} others`)
           break
         case 'step':
@@ -178,6 +183,10 @@ function parseLine(line: string): unknown {
 
 function stepOf({ index, phase, seconds, tokens, ended_at }: z.infer<typeof stepSchema>): Step {
   return { index, phase, seconds, tokens, endedAt: ended_at }
+}
+
+function metricOf({ name, value, unit, better }: z.infer<typeof metricSchema>): MetricEvent {
+  return { name, value, unit, better }
 }
 
 function whyNot(error: z.ZodError, line: string): string {

@@ -1,32 +1,7 @@
-/** The table of metrics: wire name, unit, direction; knows no trial. */
+/** The metrics of one trial, as they are computed and stored; compares nothing. */
 
 import { z } from 'zod'
-
-export type Better = 'higher' | 'lower'
-
-export type Metric = {
-  readonly name: string
-  /** How a person reads the number. */
-  readonly label: string
-  /** Unit as printed; empty for a pure number. */
-  readonly unit: string
-  /** Direction that is good for the user; absent when neither is. */
-  readonly better?: Better
-}
-
-/** Every scalar metric of design section 6, in the order in which reports show them. */
-export const METRICS = [
-  { name: 'tokens_per_sec', label: 'tokens/s', unit: 'tokens/s', better: 'higher' },
-  { name: 'step_time_ms', label: 'step time', unit: 'ms', better: 'lower' },
-  { name: 'mfu_pct', label: 'MFU', unit: '%', better: 'higher' },
-  { name: 'hbm_peak_gb', label: 'HBM peak', unit: 'GB', better: 'lower' },
-  { name: 'hbm_avg_gb', label: 'HBM average', unit: 'GB', better: 'lower' },
-  { name: 'gpu_util_pct', label: 'GPU utilisation', unit: '%' },
-  { name: 'power_avg_w', label: 'power', unit: 'W' },
-  { name: 'energy_j_per_token', label: 'energy per token', unit: 'J', better: 'lower' },
-] as const satisfies readonly Metric[]
-
-export type MetricName = (typeof METRICS)[number]['name']
+import { metricName, metricUnit } from '../plan/metrics.ts'
 
 /** Share of the measured steps that is dropped at each end before a mean is taken (docs/statistics.md). */
 export const TRIM = 0.2
@@ -66,11 +41,24 @@ export const STATED_FACTS = ['flops_per_step', 'data_wait_seconds'] as const
 
 export type StatedFact = (typeof STATED_FACTS)[number]
 
+/** One metric as a workload or its tool stated it. */
+export const reportedMetricSchema = z.strictObject({
+  value: z.number().finite(),
+  unit: metricUnit.optional(),
+  /** Direction that is good; absent when nobody stated one, and then nothing is judged by it. */
+  better: z.enum(['higher', 'lower']).optional(),
+  /** Whether it is a headline of the tool, which counts for the gate where there are no steps. */
+  main: z.boolean().optional(),
+})
+
+export type ReportedMetric = Readonly<z.infer<typeof reportedMetricSchema>>
+
 /** Wire form of one trial's metrics. A metric that was not measured is absent, never 0. */
 export const runMetricsSchema = z.strictObject({
-  steps: z.int().min(1).max(100_000),
+  /** 0 where a tool tells results and no steps. */
+  steps: z.int().min(0).max(100_000),
   tokens_per_sec: measured.optional(),
-  step_time_ms: z.number().finite().positive(),
+  step_time_ms: z.number().finite().positive().optional(),
   mfu_pct: percent.optional(),
   hbm_peak_gb: measured.max(100_000).optional(),
   hbm_avg_gb: measured.max(100_000).optional(),
@@ -122,6 +110,8 @@ export const runMetricsSchema = z.strictObject({
       gpu_ms_per_step: measured.max(1e9).optional(),
     })
     .optional(),
+  /** Metrics under other names than those above, by name. */
+  reported: z.record(metricName, reportedMetricSchema).optional(),
   warnings: z.array(z.string().max(2000)).max(100),
   rocm_version: z.string().max(200).optional(),
   pytorch_version: z.string().max(200).optional(),

@@ -27,7 +27,7 @@ export const recordingSchema = z.strictObject({
 export type Recording = Readonly<z.infer<typeof recordingSchema>> & { readonly file: string }
 
 type Wanted = {
-  readonly workload: string
+  readonly workload?: string | undefined
   readonly config: Readonly<Record<string, unknown>>
   readonly steps: number
   readonly warmupSteps: number
@@ -38,7 +38,7 @@ type Wanted = {
  * first by file name among equals. Undefined when none fits.
  */
 export function chooseReplay(recordings: readonly Recording[], wanted: Wanted): Recording | undefined {
-  const file = wanted.workload.slice(wanted.workload.lastIndexOf('/') + 1)
+  const file = wanted.workload?.slice(wanted.workload.lastIndexOf('/') + 1)
   const properties: Readonly<Record<string, unknown>> = { ...wanted.config, workload: file }
   const fits = recordings.filter((recording) =>
     Object.entries(recording.match).every(([name, value]) => properties[name] === value),

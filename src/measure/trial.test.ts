@@ -225,9 +225,21 @@ describe("a workload's own metrics", () => {
     expect(warnings).toEqual([])
   })
 
+  it('of other names are kept as they were reported', () => {
+    const { trial, warnings } = withMetrics(
+      { ...metric('loss', 0.5), unit: 'nats', better: 'lower' },
+      metric('x', -1),
+    )
+    expect(trial.metrics.reported).toMatchObject({
+      loss: { value: 0.5, unit: 'nats', better: 'lower' },
+      x: { value: -1 },
+    })
+    expect(warnings).toEqual([])
+  })
+
   it.each([
-    ['loss', 0.5, /none of mfu_pct/],
-    ['__proto__', 1, /none of mfu_pct/],
+    ['__proto__', 1, /is no name of a metric/],
+    ['a|b', 1, /is no name of a metric/],
     ['tokens_per_sec', 1e9, /computed from the steps/],
     ['step_time_ms', 1, /computed from the steps/],
     ['mfu_pct', 140, /out of range/],

@@ -2,8 +2,9 @@
 
 import { z } from 'zod'
 import { type Warning, WorkloadError, type WorkloadFailure } from '../errors.ts'
+import { METRICS, metricName } from '../plan/metrics.ts'
 import { type Events, readEvents, type Step } from './events.ts'
-import { keptSteps, METRICS, type RunMetrics, runMetricsSchema, STATED_FACTS } from './metrics.ts'
+import { keptSteps, type ReportedMetric, type RunMetrics, runMetricsSchema, STATED_FACTS } from './metrics.ts'
 import type { Trial } from './result.ts'
 import { type ReadTelemetry, readTelemetry, type Stretch, type TelemetryTexts } from './telemetry.ts'
 import { type Judged, validityOf } from './validity.ts'
@@ -219,11 +220,13 @@ function buildMetrics(
   const kept = keptSteps(samples)
   const warnings: Warning[] = []
   const ignored: string[] = []
-  const reported: Record<string, number> = {}
-  for (const { name, value } of events.metrics) {
+  const stated: Record<string, number> = {}
+  const reported: [string, ReportedMetric][] = []
+  for (const { name, value, unit, better } of events.metrics) {
     const why = refusal(name, value)
-    if (why === undefined) reported[name] = value
-    else ignored.push(`\`${name}\` (${why})`)
+    if (why !== undefined) ignored.push(`\`${name}\` (${why})`)
+    else if (isKnown(name)) stated[name] = value
+    else reported.push([name, { value, ...(unit !== undefined && { unit }), ...(better && { better }) }])
   }
   // One Warning for all: a run keeps a hundred, and a workload may report as many metrics.
   if (ignored.length > 0) {
@@ -247,7 +250,8 @@ function buildMetrics(
     ...(power !== undefined &&
       tokensPerSec !== undefined &&
       measuredOnly && { energy_j_per_token: power / tokensPerSec }),
-    ...reported,
+    ...stated,
+    ...(reported.length > 0 && { reported: Object.fromEntries(reported) }),
     warnings: [],
     ...(rocm !== undefined && { rocm_version: rocm }),
     ...(torch !== undefined && { pytorch_version: torch }),
@@ -259,11 +263,17 @@ function buildMetrics(
 /** Why a workload's own number does not stand beside the measured ones; undefined when it does. */
 function refusal(name: string, value: number): string | undefined {
   if (name === 'tokens_per_sec' || name === 'step_time_ms') return 'it is computed from the steps'
-  const fact = STATED_FACTS.find((stated) => stated === name)
-  const known = fact ?? METRICS.find((metric) => metric.name === name)?.name
-  if (known === undefined)
-    return `it is none of ${[...METRICS.slice(2).map((metric) => metric.name), ...STATED_FACTS].join(', ')}`
+  const known = knownName(name)
+  if (known === undefined) return metricName.safeParse(name).error?.issues[0]?.message
   return runMetricsSchema.shape[known].safeParse(value).success ? undefined : `${value} is out of range`
+}
+
+function knownName(name: string) {
+  return STATED_FACTS.find((fact) => fact === name) ?? METRICS.find((metric) => metric.name === name)?.name
+}
+
+function isKnown(name: string): boolean {
+  return knownName(name) !== undefined
 }
 
 /** From the begin of the first measured step to the end of the last, when the workload told the times. */

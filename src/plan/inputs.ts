@@ -25,7 +25,9 @@ export type ConfigSource =
   | { readonly kind: 'file'; readonly path: string }
 
 export type Inputs = {
-  readonly workload: string
+  /** Path of the suite file; then there are neither `workload` nor `name`. */
+  readonly suite?: string
+  readonly workload?: string
   readonly config: ConfigSource
   readonly name?: string
   /** Given values only; defaults are filled by `planBenchmark`, after the config had its say. */
@@ -55,6 +57,7 @@ export type Inputs = {
 
 /** Names of all inputs but the token, which never enters a plan. */
 export const INPUT_NAMES = [
+  'suite',
   'workload',
   'config',
   'name',
@@ -79,7 +82,8 @@ export const INPUT_NAMES = [
 ] as const
 
 const schema = z.object({
-  workload: repositoryPath,
+  suite: repositoryPath.optional(),
+  workload: repositoryPath.optional(),
   name: plainText(200).optional(),
   steps: wholeNumber(10, 500).optional(),
   'warmup-steps': wholeNumber(0, 100).default(2),
@@ -117,13 +121,15 @@ export function readInputs(raw: RawInputs): ReadInputs {
   const issues = [
     ...(source.kind === 'bad' ? source.issues : []),
     ...(checked.success ? [] : checked.error.issues.map((issue) => inputIssue(issue, given))),
+    ...subjectIssues(given),
   ]
   if (!checked.success || source.kind === 'bad') return { kind: 'bad', issues }
   const value = checked.data
   return {
     kind: 'ok',
     inputs: {
-      workload: value.workload,
+      ...(value.suite !== undefined && { suite: value.suite }),
+      ...(value.workload !== undefined && { workload: value.workload }),
       config: source.source,
       ...(value.name !== undefined && { name: value.name }),
       ...(value.steps !== undefined && { steps: value.steps }),
@@ -222,12 +228,21 @@ function configSource(
 
 function inputIssue(issue: z.core.$ZodIssue, given: Readonly<Record<string, string>>): Issue {
   const where = String(issue.path[0])
-  const value = given[where]
-  if (value === undefined)
-    return {
-      where,
-      message: 'is required',
-      hint: 'give the path of the workload script, relative to the repository',
-    }
-  return { where, message: `\`${value.slice(0, 200)}\` ${issue.message}` }
+  return { where, message: `\`${(given[where] ?? '').slice(0, 200)}\` ${issue.message}` }
+}
+
+/** What is measured: one workload, or the benchmarks of a suite. */
+function subjectIssues(given: Readonly<Record<string, string>>): readonly Issue[] {
+  if (given.suite !== undefined)
+    return ['workload', 'config', 'name']
+      .filter((name) => given[name] !== undefined)
+      .map((where) => ({
+        where,
+        message: 'is given beside `suite`',
+        hint: 'write it into the suite file, for the benchmark that it belongs to',
+      }))
+  if (given.workload !== undefined) return []
+  const hint =
+    'give the path of the workload script, relative to the repository; or `suite`, the path of a file with several benchmarks'
+  return [{ where: 'workload', message: 'is required', hint }]
 }

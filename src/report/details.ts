@@ -1,13 +1,15 @@
 /** The folded parts of one benchmark's report: how it was judged, what changed, what it rests on. */
 
+import { metricOf, shownMetric } from '../compare/values.ts'
 import { canonicalJson } from '../hash/hash.ts'
 import type { EnvironmentParts } from '../measure/environment.ts'
-import { keptSteps, METRICS } from '../measure/metrics.ts'
 import type { Measurement } from '../measure/result.ts'
+import { METRICS } from '../plan/metrics.ts'
 import { block, code, details, join, lineChart, list, type Markdown, md, prose, table } from './markdown.ts'
 import { formatNumber } from './numbers.ts'
 import { grownPart, profilePart } from './profile.ts'
 import type { ReportEntry } from './report.ts'
+import { metricLabel } from './table.ts'
 
 /** One part of a report that can be left out when there is no room; the lowest priority goes first. */
 export type Section = { readonly text: Markdown; readonly priority: number }
@@ -88,19 +90,20 @@ function judgement(entry: ReportEntry): readonly Markdown[] {
 }
 
 function rounds(made: NonNullable<ReportEntry['rounds']>): Markdown {
+  const label = prose(metricLabel(made[0]?.metric ?? ''))
   const order = (round: (typeof made)[number]) =>
     round.order === 'base-head' ? md`base, head` : md`head, base`
   const change = (round: (typeof made)[number]) => {
-    const percent = 100 * (round.head_step_ms / round.base_step_ms - 1)
+    const percent = 100 * (round.head / round.base - 1)
     return prose(`${percent < 0 ? '−' : '+'}${Math.abs(percent).toFixed(2)} %`)
   }
   return table(
-    [md`Round`, md`Order`, md`Base, step time`, md`Head, step time`, md`Change`],
+    [md`Round`, md`Order`, md`Base, ${label}`, md`Head, ${label}`, md`Change`],
     made.map((round, index) => [
       md`${index + 1}`,
       order(round),
-      prose(`${formatNumber(round.base_step_ms)} ms`),
-      prose(`${formatNumber(round.head_step_ms)} ms`),
+      prose(`${formatNumber(round.base)} ${round.unit}`.trim()),
+      prose(`${formatNumber(round.head)} ${round.unit}`.trim()),
       change(round),
     ]),
   )
@@ -171,24 +174,25 @@ function otherMetrics(entry: ReportEntry): Markdown | undefined {
     const value = metrics[metric.name]
     return value === undefined ? [] : [[prose(metric.label), prose(`${formatNumber(value)} ${metric.unit}`)]]
   })
-  return table([md`Metric`, md`Newest run`], rows)
+  const reported = Object.entries(metrics.reported ?? {}).map(([name, { value, unit = '' }]) => [
+    code(name),
+    prose(`${formatNumber(value)} ${unit}`.trim()),
+  ])
+  return table([md`Metric`, md`Newest run`], [...rows, ...reported])
 }
 
 /** One point for each process known, the base's first; numbers only, so nothing in it has to be escaped. */
 function entryChart(entry: ReportEntry): Markdown | undefined {
   const same = entry.baseline.source === 'identical'
-  const base = entry.baseline.measurement && !same ? points(entry.baseline.measurement) : []
-  const head = entry.measurement ? points(entry.measurement) : []
+  const trialsOf = (measurement: Measurement | undefined) =>
+    measurement?.runs.flatMap(({ trials }) => trials) ?? []
+  const [base, head] = [same ? [] : trialsOf(entry.baseline.measurement), trialsOf(entry.measurement)]
+  const { name, unit } = shownMetric([...base, ...head])
+  const values = [...base, ...head]
+    .map((trial) => metricOf(trial, name))
+    .filter((value) => value !== undefined)
+  const label = prose(metricLabel(name))
   const title =
-    base.length > 0 ? md`step time: base, then head (last ${head.length})` : md`step time of each process`
-  return lineChart(title, md`ms`, [...base, ...head])
-}
-
-function points(measurement: Measurement): readonly number[] {
-  return measurement.runs
-    .flatMap((run) => run.trials)
-    .map(({ samples }) => {
-      const { seconds, count } = keptSteps(samples)
-      return (seconds / count) * 1000
-    })
+    base.length > 0 ? md`${label}: base, then head (last ${head.length})` : md`${label} of each process`
+  return lineChart(title, prose(unit), values)
 }

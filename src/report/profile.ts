@@ -81,12 +81,14 @@ function gaps(base: RunMetrics | undefined, head: RunMetrics): Markdown | undefi
 function overhead({ profile, step_time_ms }: RunMetrics, runId: string): Markdown | undefined {
   if (profile === undefined) return undefined
   const { source, window, step_time_ms: traced } = profile
-  const slower = formatPercent((traced / step_time_ms - 1) * 100)
   const what =
     window === 'measured-steps'
       ? md`kernels of the measured steps`
       : md`kernels of the **whole run**, its start and warm-up included`
-  return md`Profile by ${prose(source)} in a trial of its own (run ${code(runId, 80)}): ${what}. A step took ${prose(formatNumber(step_time_ms))} ms, under the profiler ${prose(formatNumber(traced))} ms (${prose(slower)}).`
+  const by = md`Profile by ${prose(source)} in a trial of its own (run ${code(runId, 80)}): ${what}.`
+  if (step_time_ms === undefined) return by
+  const slower = formatPercent((traced / step_time_ms - 1) * 100)
+  return md`${by} A step took ${prose(formatNumber(step_time_ms))} ms, under the profiler ${prose(formatNumber(traced))} ms (${prose(slower)}).`
 }
 
 const PARTS = [

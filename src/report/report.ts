@@ -35,8 +35,11 @@ export type Baseline = {
 /** One paired round as the report shows it. */
 export type ShownRound = {
   readonly order: 'base-head' | 'head-base'
-  readonly base_step_ms: number
-  readonly head_step_ms: number
+  /** Name and unit of the metric shown. */
+  readonly metric: string
+  readonly unit: string
+  readonly base: number
+  readonly head: number
 }
 
 /** A failure of one benchmark: nothing was measured, nothing saved. Log text is the workload's: untrusted. */
@@ -51,8 +54,8 @@ export type Failure = {
 /** One benchmark's part of the report. */
 export type ReportEntry = {
   readonly benchmark: string
-  /** Path of the workload script inside the repository. */
-  readonly workload: string
+  /** Path of the workload script inside the repository; absent where a command alone is run. */
+  readonly workload?: string
   readonly hash: string
   readonly components: KeyComponents
   readonly environment: Environment

@@ -1,7 +1,7 @@
 /** The rows of a report, without a format. */
 
 import type { Comparison, Verdict } from '../compare/comparison.ts'
-import { METRICS } from '../measure/metrics.ts'
+import { knownMetric } from '../plan/metrics.ts'
 import { formatNumber, formatPercent, formatRange } from './numbers.ts'
 import type { Report, ReportEntry } from './report.ts'
 
@@ -56,7 +56,7 @@ function comparisonRow(entry: ReportEntry, comparison: Comparison): Row {
 
 /** How a person reads a metric's name; the wire name when it is not one of ours. */
 export function metricLabel(name: string): string {
-  return METRICS.find((metric) => metric.name === name)?.label ?? name
+  return knownMetric(name)?.label ?? name
 }
 
 /** A verdict with the sign that lets the eye find it. */

@@ -79,16 +79,16 @@ it('keeps what it saves readable when the script has a very long name', async ()
   expect(second.outputs['cache-hit']).toBe('true')
 })
 
-it('keeps what it saves readable when a workload reports a hundred unknown metrics', async () => {
+it('keeps what it saves readable when a workload reports a hundred metrics that are none', async () => {
   const noisy = STEADY_WORKLOAD.replace(
     '    write(event="end")',
-    '    for i in range(100):\n        write(event="metric", name=f"layer{i}", value=1.0)\n    write(event="end")',
+    '    for i in range(100):\n        write(event="metric", name=f"`layer{i}`", value=1.0)\n    write(event="end")',
   )
   await using stage = await openSteadyStage({ files: { 'bench/steady.py': noisy } })
   const first = await stage.play(await stage.push())
   const [warning] =
     (await reportOf(first)).entries[0]?.warnings.filter((each) => each.code === 'metric-ignored') ?? []
-  expect(warning?.message).toMatch(/`layer0`.* and 95 more$/)
+  expect(warning?.message).toMatch(/layer0.* and 95 more$/)
   const second = await stage.play(await stage.push())
   expect(second.outputs['cache-hit']).toBe('true')
 })

@@ -42,7 +42,15 @@ const log: Log & { readonly lines: string[] } = {
 }
 
 const config = workloadConfigSchema.parse({ model_name: 'm' })
-const benchmark = { name: 'b', workload: 'w.py', config, steps: 30, warmupSteps: 1 } as const
+const benchmark = {
+  name: 'b',
+  workload: 'w.py',
+  config,
+  steps: 30,
+  warmupSteps: 1,
+  readCache: true,
+  minEffect: 0.02,
+} as const
 const facts = (measuredOn: 'gpu' | 'cpu'): DeviceFacts => ({
   environment: sampleEnvironment(),
   measuredOn,

@@ -2,11 +2,12 @@ import { symlink } from 'node:fs/promises'
 import path from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { UsageError } from '../../src/errors.ts'
-import { hashBenchmark, sha256Hex } from '../../src/hash/hash.ts'
+import { hashBenchmark, hashFiles, sha256Hex } from '../../src/hash/hash.ts'
 import { openGit } from '../../src/io/git.ts'
-import { createSources, readConfigText } from '../../src/io/sources.ts'
+import { createSources, readDefinitions } from '../../src/io/sources.ts'
 import { readInputs } from '../../src/plan/inputs.ts'
 import { planBenchmark } from '../../src/plan/plan.ts'
+import type { BaseInputs } from '../../src/ports.ts'
 import { createRepo, type GitRepo, isolatedGitEnv } from '../support/git-repo.ts'
 
 const RUNNER_SCRIPT = path.join(import.meta.dirname, '../../package.json')
@@ -27,12 +28,18 @@ async function open(raw: Readonly<Record<string, string>> = {}, workspace = repo
   const git = await openGit(workspace, env)
   const setting = { git, workspace, inputs: read.inputs, rocmImageTag: 'tag', runnerScript: RUNNER_SCRIPT }
   const sources = createSources(setting)
-  const head = async () => {
-    const planned = planBenchmark(read.inputs, await readConfigText(read.inputs, workspace))
+  const head = async (name?: string) => {
+    const { definitions, texts } = await readDefinitions(read.inputs, workspace)
+    const definition = definitions.find((each) => name === undefined || each.name === name)
+    if (definition === undefined) throw new Error(`no ${name}`)
+    const planned = planBenchmark(definition, texts[definitions.indexOf(definition)] ?? '', read.inputs)
     if (planned.kind === 'bad') throw new UsageError(planned.issues)
     return sources.components(planned.benchmark)
   }
-  const base = (commit: string) => sources.baseComponents(read.inputs.workload, commit)
+  const base = async (commit: string, name?: string): Promise<BaseInputs> => {
+    const described = await sources.baseBenchmarks(commit)
+    return described.kind === 'unavailable' ? described : described.inputs(name ?? described.names[0] ?? '')
+  }
   return { head, base }
 }
 
@@ -172,5 +179,84 @@ describe('the working tree and a commit', () => {
   it('a config that is no UTF-8 is refused', async () => {
     await repo.write({ 'bench.json': Buffer.from([0x7b, 0xff, 0x7d]) })
     await expect((await open()).head()).rejects.toThrow('is no UTF-8 text')
+  })
+})
+
+describe('further files', () => {
+  const suite = (files: string) => ({
+    'bench.yml': `benchmarks: [{workload: w.py, config: {model_name: m}, files: ${files}}]\n`,
+  })
+  const openSuite = () => open({ suite: 'bench.yml', workload: '', config: '' })
+
+  const both = async (files: string) => {
+    await repo.write(suite(files))
+    const commit = await repo.commit('files')
+    const there = await openSuite()
+    const base = await there.base(commit)
+    if (base.kind === 'unavailable') throw new Error(base.warning.message)
+    return { head: await there.head(), base, commit }
+  }
+
+  it('are hashed alike in the working tree and at a commit, whatever they are', async () => {
+    const content = 'x'.repeat(5000)
+    await repo.write({
+      'src/a/b.py': 'b',
+      'src/big': content,
+      'src/empty': '',
+      'src/ä [1].py': 'ä',
+      'other/c.py': 'c',
+    })
+    await symlink('../other/c.py', path.join(repo.path, 'src/link.py'))
+    await symlink('../other', path.join(repo.path, 'src/folder'))
+    await symlink('nowhere', path.join(repo.path, 'src/dangling'))
+    await symlink('/etc/hostname', path.join(repo.path, 'src/out'))
+    const { head, base } = await both('[src/**]')
+    expect(head.warnings).toEqual([])
+    expect(head.components.files).toMatch(/^[0-9a-f]{64}$/)
+    expect(base.components.files).toBe(head.components.files)
+    await repo.write({ 'other/c.py': 'changed' })
+    expect((await (await openSuite()).head()).components.files).not.toBe(head.components.files)
+  })
+
+  it('are those that the pattern names: `*` stays inside a folder', async () => {
+    await repo.write({ 'src/a.py': 'a', 'src/deep/b.py': 'b', 'src/c.txt': 'c' })
+    const { head } = await both('[src/*.py]')
+    expect(head.components.files).toBe(hashFiles([{ path: 'src/a.py', sha256: sha256Hex('a') }]))
+    await repo.write({ 'src/deep/b.py': 'changed', 'src/c.txt': 'changed' })
+    expect((await (await openSuite()).head()).components.files).toBe(head.components.files)
+  })
+
+  it('take in what is not committed, and say so; ignored ones are left out', async () => {
+    await repo.write({ 'src/a.py': 'a', '.gitignore': '*.o\n' })
+    const { head } = await both('[src/**]')
+    await repo.write({ 'src/a.o': 'ignored' })
+    expect((await (await openSuite()).head()).components.files).toBe(head.components.files)
+    await repo.write({ 'src/new.py': 'new' })
+    const later = await (await openSuite()).head()
+    expect(later.components.files).not.toBe(head.components.files)
+    expect(later.warnings).toMatchObject([{ code: 'files-untracked' }])
+  })
+
+  it('that match nothing are refused here, and told of a commit', async () => {
+    const before = await repo.commit('before')
+    await repo.write({ ...suite('[src/**]') })
+    const commit = await repo.commit('suite')
+    const there = await openSuite()
+    await expect(there.head()).rejects.toThrow('`src/**` matches no file')
+    expect(await there.base(commit)).toMatchObject({ warning: { code: 'base-files-missing' } })
+    expect(await there.base(before)).toMatchObject({ warning: { code: 'base-suite-missing' } })
+  })
+
+  it('as Git LFS pointers count by their content', async () => {
+    const pointer = `version https://git-lfs.github.com/spec/v1\noid sha256:${sha256Hex('content')}\nsize 7\n`
+    await repo.write({ 'src/model': pointer })
+    await repo.write(suite('[src/**]'))
+    const commit = await repo.commit('lfs')
+    const there = await openSuite()
+    await expect(there.head()).rejects.toThrow('Git LFS pointer')
+    const base = await there.base(commit)
+    expect(base.kind === 'found' && base.components.files).toBe(
+      hashFiles([{ path: 'src/model', sha256: sha256Hex('content') }]),
+    )
   })
 })

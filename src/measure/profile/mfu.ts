@@ -17,7 +17,7 @@ export function computeMfu(
   precision: string,
 ): { readonly mfuPct?: number; readonly warnings: readonly Warning[] } {
   const { flops_per_step: flops, mfu_pct: reported, step_time_ms: stepMs } = metrics
-  if (flops === undefined || reported !== undefined) return { warnings: [] }
+  if (flops === undefined || stepMs === undefined || reported !== undefined) return { warnings: [] }
   const { gpu_product: product, gpu_count: count, compute_partition: partition } = comparable
   const unknown = (why: string) => ({ warnings: [{ code: 'mfu-unknown-peak', message: why, hint: HINT }] })
   if (typeof product !== 'string' || typeof count !== 'number' || !(count >= 1))
