@@ -26,6 +26,14 @@ In the profiled trial, and only there, this writes a torch.profiler trace of the
             train_one_step()
             end_of_step()
 
+JAX computes behind the back of its caller, so a step names what it waits for:
+
+            state, loss = update(state, batch)
+            step.wait_for((state, loss))
+
+Started by hand, with no BENCH_ variable set, a script runs 2 warm-up and 10 measured steps, prints a summary to
+standard error and writes no file. BENCH_CONFIG alone may be set: the path of a config as JSON.
+
 The protocol is described in docs/protocol.md.
 """
 
@@ -33,16 +41,46 @@ import json
 import math
 import numbers
 import os
+import statistics
 import sys
 import time
 from contextlib import contextmanager
-from typing import Any, Callable, Dict, Iterator, Optional
+from typing import Any, Callable, Dict, Iterator, List, Optional
 
 SCHEMA = 1
+
+# What the action fills in (docs/schema/workload-config.schema.json), so that a script by hand runs as under it.
+DEFAULT_CONFIG: Dict[str, Any] = {
+    "batch_size": 1,
+    "grad_accum_steps": 1,
+    "seq_len": 1024,
+    "precision": "fp16",
+    "optimizer": "adamw_torch",
+    "attention_impl": "unknown",
+    "gradient_checkpointing": False,
+    "lora_rank": None,
+    "dataloader_workers": 0,
+    "dataloader_pin_memory": False,
+    "dataloader_prefetch_factor": None,
+    "dataloader_persistent_workers": False,
+    "torch_compile": False,
+    "lr": 5e-5,
+    "warmup_steps": 0,
+    "env_vars": {},
+    "extras": {},
+}
+
+BY_HAND_STEPS = 10
+BY_HAND_WARMUP_STEPS = 2
 
 
 class ProtocolError(Exception):
     """The workload, or whoever started it, uses the protocol wrongly."""
+
+
+def started_by_hand() -> bool:
+    """Whether nobody asked for events: none of the variables is set that tell how many steps, and where to."""
+    return not any(os.environ.get(name) for name in ("BENCH_STEPS", "BENCH_WARMUP_STEPS", "BENCH_EVENTS"))
 
 
 def _count(name: str, least: int) -> int:
@@ -82,11 +120,20 @@ def _number(what: str, value: Any, wanted: str = "a finite number") -> Any:
     raise ProtocolError(f"{what} must be {wanted}, but is {value!r}{hint}")
 
 
-def load_config() -> Dict[str, Any]:
-    """The benchmark's config, defaults filled: the JSON object in the file that BENCH_CONFIG names."""
+def load_config(by_hand: Optional[Dict[str, Any]] = None) -> Dict[str, Any]:
+    """The benchmark's config, defaults filled: the JSON object in the file that BENCH_CONFIG names.
+
+    Started by hand without that file, it is the defaults with `by_hand` laid over them.
+    """
     path = os.environ.get("BENCH_CONFIG", "")
-    if not path:
-        raise ProtocolError("BENCH_CONFIG is not set; it is the path of the config's JSON file")
+    if path:
+        return {**DEFAULT_CONFIG, **_read_config(path)}
+    if started_by_hand():
+        return {**DEFAULT_CONFIG, "model_name": "by-hand", **(by_hand or {})}
+    raise ProtocolError("BENCH_CONFIG is not set; it is the path of the config's JSON file")
+
+
+def _read_config(path: str) -> Dict[str, Any]:
     try:
         with open(path, encoding="utf-8") as file:
             config = json.load(file)
@@ -98,14 +145,44 @@ def load_config() -> Dict[str, Any]:
 
 
 def synchronize_device() -> None:
-    """Waits until the GPU has done all that was asked of it; without that, a step ends before its work.
+    """Waits until the GPUs have done all that this process asked of them; else a step ends before its work.
 
-    Does nothing unless the workload itself imported torch and torch sees a device.
+    Only frameworks that the workload itself imported are asked, and of torch only devices that it already uses:
+    the first call to an idle one would open a context there, which telemetry would take for work.
     """
+    _wait_for_torch_and_cupy()
+    # What is still computed is alive, unless its result was thrown away; `Step.wait_for` has neither flaw.
+    live_arrays = getattr(sys.modules.get("jax"), "live_arrays", None)
+    for array in live_arrays() if live_arrays is not None else ():
+        array.block_until_ready()
+
+
+def _wait_for_torch_and_cupy() -> None:
     torch = sys.modules.get("torch")
     cuda = getattr(torch, "cuda", None)
-    if cuda is not None and cuda.is_available():
+    if cuda is not None and cuda.is_initialized():
+        _wait_for_cuda(torch, cuda)
+    xpu = getattr(torch, "xpu", None)
+    if xpu is not None and xpu.is_initialized():
+        xpu.synchronize()
+    mps = getattr(getattr(torch, "backends", None), "mps", None)
+    if mps is not None and mps.is_available():
+        torch.mps.synchronize()  # type: ignore[union-attr]
+    cupy = getattr(sys.modules.get("cupy"), "cuda", None)
+    if cupy is not None and cupy.is_available():
+        cupy.runtime.deviceSynchronize()
+
+
+def _wait_for_cuda(torch: Any, cuda: Any) -> None:
+    """Waits for each device in use; `synchronize` alone waits for the current one, which may have been idle."""
+    in_use = getattr(getattr(torch, "_C", None), "_cuda_hasPrimaryContext", None)
+    devices = cuda.device_count()
+    if in_use is None or devices < 2:
         cuda.synchronize()
+        return
+    for device in range(devices):
+        if in_use(device):
+            cuda.synchronize(device)
 
 
 class Step:
@@ -116,9 +193,31 @@ class Step:
         self.phase = phase
         self.seconds: Optional[float] = None
         self._tokens: Optional[float] = None
+        self._results: List[Any] = []
+
+    def wait_for(self, value: Any) -> None:
+        """Makes the step last until this result is computed: a JAX array, or any nesting of them."""
+        if self.seconds is not None:
+            raise ProtocolError(f"step {self.index}: wait_for was called after the step had ended; call it inside it")
+        self._results.append(value)
+
+    def _await(self) -> None:
+        if not self._results:
+            synchronize_device()
+            return
+        _wait_for_torch_and_cupy()
+        jax = sys.modules.get("jax")
+        if jax is None:
+            raise ProtocolError(f"step {self.index}: wait_for takes results of JAX, which was not imported")
+        jax.block_until_ready(self._results)
+        # Kept results would hold the device's memory.
+        self._results.clear()
 
     def tokens(self, count: float) -> None:
-        """Adds to the tokens that this step really processed, on all GPUs together; padding does not count."""
+        """Adds to the tokens that this step really processed, on all GPUs together; padding does not count.
+
+        May be called for each micro-batch of a step that accumulates gradients.
+        """
         what = f"step {self.index}: tokens"
         number = _number(what, count, "a number above 0")
         if number <= 0:
@@ -152,13 +251,15 @@ class Bench:
         """`framework` names what does the work, with its version, for instance "torch 2.9.1+rocm7.0"."""
         if framework is not None:
             _text("framework", framework, 200)
-        self.measured = _count("BENCH_STEPS", 1)
-        self.warmup = _count("BENCH_WARMUP_STEPS", 0)
+        self.by_hand = started_by_hand()
+        self.measured = BY_HAND_STEPS if self.by_hand else _count("BENCH_STEPS", 1)
+        self.warmup = BY_HAND_WARMUP_STEPS if self.by_hand else _count("BENCH_WARMUP_STEPS", 0)
         self._path = os.environ.get("BENCH_EVENTS", "")
-        if not self._path:
+        if not self._path and not self.by_hand:
             raise ProtocolError("BENCH_EVENTS is not set; it is the path of the file that events are appended to")
         self._framework = framework
         self._writes = _rank() == "0"
+        self._told: List[Dict[str, Any]] = []
         self._file: Any = None
         self._open = False
         self._inside = False
@@ -167,7 +268,7 @@ class Bench:
     def __enter__(self) -> "Bench":
         if self._open:
             raise ProtocolError("this Bench is already in use; one trial needs one Bench")
-        if self._writes:
+        if self._writes and not self.by_hand:
             # Line buffered: what was measured before a crash is kept.
             self._file = open(self._path, "a", buffering=1, encoding="utf-8")  # noqa: SIM115
             if self._file.tell() > 0:
@@ -187,6 +288,8 @@ class Bench:
         try:
             if kind is None or (kind is SystemExit and error.code in (None, 0)):
                 self._write({"event": "end"})
+                if self._told:
+                    print(_summary(self._told), file=sys.stderr)
         finally:
             self._open = False
             if self._file is not None:
@@ -218,7 +321,7 @@ class Bench:
             synchronize_device()
             started = time.perf_counter()
             yield step
-            synchronize_device()
+            step._await()
             step.seconds = time.perf_counter() - started
         finally:
             self._inside = False
@@ -249,8 +352,24 @@ class Bench:
     def _write(self, event: Dict[str, Any]) -> None:
         if not self._open:
             raise ProtocolError("this Bench is not open: write `with Bench() as bench:` around the loop")
+        if self.by_hand and self._writes:
+            self._told.append(event)
         if self._file is not None:
             self._file.write(json.dumps(event, allow_nan=False) + "\n")
+
+
+def _summary(events: List[Dict[str, Any]]) -> str:
+    """What a person who started the script by hand wants to know of it."""
+    steps = [event for event in events if event.get("phase") == "measure"]
+    text = f"bench_protocol: {len(steps)} measured steps"
+    if steps:
+        text += f", median {statistics.median(step['seconds'] for step in steps) * 1000:.3f} ms"
+    if steps and all("tokens" in step for step in steps):
+        rate = sum(step["tokens"] for step in steps) / sum(step["seconds"] for step in steps)
+        text += f", {rate:,.0f} tokens/s"
+    metrics = [event for event in events if event["event"] == "metric"]
+    lines = [f"  {metric['name']} {metric['value']:.6g} {metric['unit']}".rstrip() for metric in metrics]
+    return "\n".join([text + " (started by hand: nothing was written)", *lines])
 
 
 @contextmanager

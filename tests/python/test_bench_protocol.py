@@ -1,3 +1,6 @@
+import contextlib
+import io
+import json
 import math
 import os
 import sys
@@ -5,12 +8,13 @@ import time
 import types
 import unittest
 from fractions import Fraction
+from typing import Sequence
 from unittest import mock
 
 from protocol_reader import read_events
-from workload_case import WorkloadCase
+from workload_case import WORKLOADS, WorkloadCase
 
-from bench_protocol import Bench, ProtocolError, load_config, synchronize_device, trace_steps
+from bench_protocol import DEFAULT_CONFIG, Bench, ProtocolError, load_config, synchronize_device, trace_steps
 
 
 class Steps(WorkloadCase):
@@ -223,8 +227,8 @@ class Variables(WorkloadCase):
                 Bench()
 
     def test_the_config(self) -> None:
-        self.configure({"model_name": "m\u00e4"})
-        self.assertEqual(load_config(), {"model_name": "m\u00e4"})
+        self.configure({"model_name": "m\u00e4", "batch_size": 3})
+        self.assertEqual(load_config(), {**DEFAULT_CONFIG, "model_name": "m\u00e4", "batch_size": 3})
         self.configure([1])
         with self.assertRaisesRegex(ProtocolError, "must hold a JSON object"):
             load_config()
@@ -236,10 +240,68 @@ class Variables(WorkloadCase):
                 load_config()
 
 
+class ByHand(WorkloadCase):
+    """With none of the BENCH_ variables set."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        for name in ("BENCH_STEPS", "BENCH_WARMUP_STEPS", "BENCH_EVENTS", "BENCH_CONFIG"):
+            os.environ.pop(name)
+
+    def run_by_hand(self) -> str:
+        said = io.StringIO()
+        with contextlib.redirect_stderr(said), Bench() as bench:
+            for step in bench.steps():
+                step.tokens(50)
+            bench.metric("ttft_ms", 1.25, "ms", "lower")
+        self.assertEqual([step.index, bench.warmup, bench.measured], [11, 2, 10])
+        return said.getvalue()
+
+    def test_it_prints_a_summary_and_writes_nothing(self) -> None:
+        said = self.run_by_hand()
+        self.assertRegex(said, r"10 measured steps, median [0-9.]+ ms, [0-9,]+ tokens/s \(started by hand")
+        self.assertIn("  ttft_ms 1.25 ms\n", said)
+        self.assertEqual(list(self.folder.iterdir()), [])
+
+    def test_other_ranks_are_silent(self) -> None:
+        with mock.patch.dict(os.environ, {"RANK": "1"}):
+            self.assertEqual(self.run_by_hand(), "")
+
+    def test_a_run_that_failed_has_no_summary(self) -> None:
+        said = io.StringIO()
+        with self.assertRaises(RuntimeError), contextlib.redirect_stderr(said), Bench():
+            raise RuntimeError
+        self.assertEqual(said.getvalue(), "")
+
+    def test_the_config_is_that_of_the_defaults(self) -> None:
+        self.assertEqual(load_config(), {**DEFAULT_CONFIG, "model_name": "by-hand"})
+        self.assertEqual(load_config({"model_name": "tiny"})["model_name"], "tiny")
+
+    def test_a_config_may_be_given_alone(self) -> None:
+        with mock.patch.dict(os.environ, {"BENCH_CONFIG": str(self.folder / "config.json")}):
+            self.configure({"model_name": "m"})
+            self.assertEqual(load_config({"model_name": "tiny"})["model_name"], "m")
+
+    def test_half_of_the_variables_is_a_mistake(self) -> None:
+        with mock.patch.dict(os.environ, {"BENCH_STEPS": "3"}):
+            with self.assertRaisesRegex(ProtocolError, "BENCH_WARMUP_STEPS must be"):
+                Bench()
+            with self.assertRaisesRegex(ProtocolError, "BENCH_CONFIG is not set"):
+                load_config()
+
+    def test_the_defaults_are_those_of_the_schema(self) -> None:
+        schema = WORKLOADS.parent / "docs" / "schema" / "workload-config.schema.json"
+        fields = json.loads(schema.read_text(encoding="utf-8"))["properties"]
+        self.assertEqual(DEFAULT_CONFIG, {name: field["default"] for name, field in fields.items() if "default" in field})
+
+
 class Device(WorkloadCase):
-    def torch(self, available: bool) -> types.SimpleNamespace:
+    def torch(self, used: bool, contexts: "Sequence[bool]" = (True,)) -> types.SimpleNamespace:
         return types.SimpleNamespace(
-            cuda=types.SimpleNamespace(is_available=lambda: available, synchronize=mock.Mock())
+            cuda=types.SimpleNamespace(
+                is_initialized=lambda: used, device_count=lambda: len(contexts), synchronize=mock.Mock()
+            ),
+            _C=types.SimpleNamespace(_cuda_hasPrimaryContext=lambda device: contexts[device]),
         )
 
     def test_a_step_waits_for_the_device_before_and_after(self) -> None:
@@ -258,11 +320,49 @@ class Device(WorkloadCase):
         for event in self.written()[1:-1]:
             self.assertGreaterEqual(event["seconds"], 0.01)
 
-    def test_without_a_device_nothing_waits(self) -> None:
+    def test_a_device_that_is_not_used_gets_no_context(self) -> None:
         torch = self.torch(False)
         with mock.patch.dict(sys.modules, {"torch": torch}):
             synchronize_device()
         torch.cuda.synchronize.assert_not_called()
+
+    def test_of_several_devices_each_one_in_use_is_waited_for(self) -> None:
+        torch = self.torch(True, (True, False, True))
+        with mock.patch.dict(sys.modules, {"torch": torch}):
+            synchronize_device()
+        self.assertEqual([call.args for call in torch.cuda.synchronize.call_args_list], [(0,), (2,)])
+
+    def test_other_devices_of_torch_and_cupy(self) -> None:
+        waits = mock.Mock()
+        torch = types.SimpleNamespace(
+            xpu=types.SimpleNamespace(is_initialized=lambda: True, synchronize=waits.xpu),
+            mps=types.SimpleNamespace(synchronize=waits.mps),
+            backends=types.SimpleNamespace(mps=types.SimpleNamespace(is_available=lambda: True)),
+        )
+        runtime = types.SimpleNamespace(deviceSynchronize=waits.cupy)
+        cupy = types.SimpleNamespace(cuda=types.SimpleNamespace(is_available=lambda: True, runtime=runtime))
+        with mock.patch.dict(sys.modules, {"torch": torch, "cupy": cupy}):
+            synchronize_device()
+        self.assertEqual([call[0] for call in waits.mock_calls], ["xpu", "mps", "cupy"])
+
+    def test_jax_waits_for_the_named_result_and_else_for_all_arrays(self) -> None:
+        array = mock.Mock()
+        jax = types.SimpleNamespace(live_arrays=lambda: [array], block_until_ready=mock.Mock())
+        with mock.patch.dict(sys.modules, {"jax": jax}), Bench() as bench:
+            with bench.step():
+                pass
+            self.assertEqual([array.block_until_ready.call_count, jax.block_until_ready.call_count], [2, 0])
+            with bench.step() as step:
+                step.wait_for({"loss": array})
+            self.assertEqual([array.block_until_ready.call_count, jax.block_until_ready.call_count], [3, 1])
+            with self.assertRaisesRegex(ProtocolError, "after the step had ended"):
+                step.wait_for(array)
+
+    def test_a_result_without_jax_is_refused(self) -> None:
+        with Bench() as bench:
+            with self.assertRaisesRegex(ProtocolError, "JAX, which was not imported"):
+                with bench.step() as step:
+                    step.wait_for(5)
 
     def test_torch_is_never_imported(self) -> None:
         script = self.folder / "w.py"
