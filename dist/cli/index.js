@@ -14339,15 +14339,12 @@ function isRecord(value) {
 var hash = __nccwpck_require__(9014);
 // EXTERNAL MODULE: ./build/plan/environment-variables.js
 var environment_variables = __nccwpck_require__(9319);
-// EXTERNAL MODULE: ./build/plan/metrics.js
-var metrics = __nccwpck_require__(711);
 // EXTERNAL MODULE: ./build/measure/environment.js + 1 modules
 var environment = __nccwpck_require__(2193);
 // EXTERNAL MODULE: ./build/measure/metrics.js
 var measure_metrics = __nccwpck_require__(3678);
 ;// CONCATENATED MODULE: ./build/measure/result.js
 /** The stored form of measurements, `result.json` schema 1; distrusts every byte it is given. */
-
 
 
 
@@ -14390,10 +14387,8 @@ const telemetrySummarySchema = schemas/* strictObject */.rej({
 });
 const trialSchema = schemas/* strictObject */.rej({
     samples: schemas/* strictObject */.rej({
-        step_seconds: schemas/* array */.YOg(seconds).max(100_000),
+        step_seconds: schemas/* array */.YOg(seconds).min(1).max(100_000),
         tokens: schemas/* array */.YOg(schemas/* number */.aig().finite().nonnegative()).max(100_000),
-        /** Samples of reported metrics, where the tool keeps them, in time order and the metric's unit. */
-        reported: schemas/* record */.g1P(metrics/* metricName */.Kh, schemas/* array */.YOg(schemas/* number */.aig().finite()).max(100_000)).optional(),
     }),
     metrics: measure_metrics/* runMetricsSchema */.aC,
     telemetry: telemetrySummarySchema.nullable(),
@@ -14507,8 +14502,6 @@ function sameWorkflowRun(a, b) {
 }
 /** Whether metrics that are computed from the samples are those of the samples. */
 function agrees({ samples, metrics }) {
-    if (samples.step_seconds.length === 0)
-        return metrics.step_time_ms === undefined && metrics.tokens_per_sec === undefined;
     const kept = (0,measure_metrics/* keptSteps */._s)(samples);
     const near = (stated, value) => stated === undefined || (value !== undefined && Math.abs(stated - value) <= 1e-6 * value);
     const stepTime = (kept.seconds / kept.count) * 1000;
@@ -17287,8 +17280,6 @@ var schemas = __nccwpck_require__(2857);
 ;// CONCATENATED MODULE: ./build/plan/launch.js
 /** How a workload is started: launcher, command, container; starts nothing. */
 
-/** Container engines whose `run` is known. */
-const ENGINES = (/* unused pure expression or super */ null && (['docker', 'podman']));
 /** Goes before the workload unless told otherwise. */
 const PYTHON = ['python3'];
 /** What is started inside of a container, or without one: argv, or undefined for nothing to start. */
@@ -17340,7 +17331,7 @@ const word = schemas/* string */.YjP()
     .max(10_000)
     .refine((text) => !text.includes('\0'), 'holds a NUL character');
 /** A command without a shell: a list of its words, or words with blanks between. */
-const argvSchema = schemas/* union */.KCZ([schemas/* string */.YjP().min(1).max(10_000), schemas/* array */.YOg(word).min(1).max(1000)]);
+const argvSchema = schemas/* union */.KCZ([word.regex(/\S/, 'is blank'), schemas/* array */.YOg(word).min(1).max(1000)]);
 /** What was written, as argv. */
 function argvOf(written) {
     return typeof written === 'string' ? written.trim().split(/\s+/) : written;
@@ -18619,10 +18610,9 @@ const reportedMetricSchema = zod__WEBPACK_IMPORTED_MODULE_1__/* .strictObject */
 });
 /** Wire form of one trial's metrics. A metric that was not measured is absent, never 0. */
 const runMetricsSchema = zod__WEBPACK_IMPORTED_MODULE_1__/* .strictObject */ .rej({
-    /** 0 where a tool tells results and no steps. */
-    steps: zod__WEBPACK_IMPORTED_MODULE_1__/* .int */ .Whr().min(0).max(100_000),
+    steps: zod__WEBPACK_IMPORTED_MODULE_1__/* .int */ .Whr().min(1).max(100_000),
     tokens_per_sec: measured.optional(),
-    step_time_ms: zod__WEBPACK_IMPORTED_MODULE_1__/* .number */ .aig().finite().positive().optional(),
+    step_time_ms: zod__WEBPACK_IMPORTED_MODULE_1__/* .number */ .aig().finite().positive(),
     mfu_pct: percent.optional(),
     hbm_peak_gb: measured.max(100_000).optional(),
     hbm_avg_gb: measured.max(100_000).optional(),

@@ -55,10 +55,9 @@ export type ReportedMetric = Readonly<z.infer<typeof reportedMetricSchema>>
 
 /** Wire form of one trial's metrics. A metric that was not measured is absent, never 0. */
 export const runMetricsSchema = z.strictObject({
-  /** 0 where a tool tells results and no steps. */
-  steps: z.int().min(0).max(100_000),
+  steps: z.int().min(1).max(100_000),
   tokens_per_sec: measured.optional(),
-  step_time_ms: z.number().finite().positive().optional(),
+  step_time_ms: z.number().finite().positive(),
   mfu_pct: percent.optional(),
   hbm_peak_gb: measured.max(100_000).optional(),
   hbm_avg_gb: measured.max(100_000).optional(),

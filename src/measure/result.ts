@@ -5,7 +5,6 @@ import type { Warning } from '../errors.ts'
 import { type KeyComponents, keyComponentsSchema } from '../hash/components.ts'
 import { canonicalJson, hashBenchmark, sha256Hex } from '../hash/hash.ts'
 import { REDACTED } from '../plan/environment-variables.ts'
-import { metricName } from '../plan/metrics.ts'
 import { type Environment, environmentSchema } from './environment.ts'
 import { keptSteps, type RunMetrics, runMetricsSchema } from './metrics.ts'
 
@@ -52,10 +51,8 @@ export type TelemetrySummary = Readonly<z.infer<typeof telemetrySummarySchema>>
 
 export const trialSchema = z.strictObject({
   samples: z.strictObject({
-    step_seconds: z.array(seconds).max(100_000),
+    step_seconds: z.array(seconds).min(1).max(100_000),
     tokens: z.array(z.number().finite().nonnegative()).max(100_000),
-    /** Samples of reported metrics, where the tool keeps them, in time order and the metric's unit. */
-    reported: z.record(metricName, z.array(z.number().finite()).max(100_000)).optional(),
   }),
   metrics: runMetricsSchema,
   telemetry: telemetrySummarySchema.nullable(),
@@ -84,15 +81,11 @@ export const resultSchema = z.strictObject({
   runs: z.array(runSchema).min(1).max(MAX_RUNS),
 })
 
-/**
- * One process execution of a workload. `step_seconds[i]` took `tokens[i]`; `tokens` is empty when not counted, and
- * `step_seconds` where a tool tells results and no steps.
- */
+/** One process execution of a workload. `step_seconds[i]` took `tokens[i]`; `tokens` is empty when not counted. */
 export type Trial = {
   readonly samples: {
     readonly step_seconds: readonly number[]
     readonly tokens: readonly number[]
-    readonly reported?: Readonly<Record<string, readonly number[]>> | undefined
   }
   readonly metrics: RunMetrics
   readonly telemetry: TelemetrySummary | null
@@ -231,8 +224,6 @@ export function sameWorkflowRun(a: string, b: string): boolean {
 
 /** Whether metrics that are computed from the samples are those of the samples. */
 function agrees({ samples, metrics }: Trial): boolean {
-  if (samples.step_seconds.length === 0)
-    return metrics.step_time_ms === undefined && metrics.tokens_per_sec === undefined
   const kept = keptSteps(samples)
   const near = (stated: number | undefined, value: number | undefined) =>
     stated === undefined || (value !== undefined && Math.abs(stated - value) <= 1e-6 * value)

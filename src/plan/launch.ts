@@ -2,11 +2,8 @@
 
 import { z } from 'zod'
 
-/** Container engines whose `run` is known. */
-export const ENGINES = ['docker', 'podman'] as const
-
 export type Container = {
-  readonly engine: (typeof ENGINES)[number]
+  readonly engine: 'docker' | 'podman'
   readonly image: string
   /** Further arguments of `run`, before the image. */
   readonly options: readonly string[]
@@ -96,7 +93,7 @@ const word = z
   .refine((text) => !text.includes('\0'), 'holds a NUL character')
 
 /** A command without a shell: a list of its words, or words with blanks between. */
-export const argvSchema = z.union([z.string().min(1).max(10_000), z.array(word).min(1).max(1000)])
+export const argvSchema = z.union([word.regex(/\S/, 'is blank'), z.array(word).min(1).max(1000)])
 
 /** What was written, as argv. */
 export function argvOf(written: z.infer<typeof argvSchema>): readonly string[] {

@@ -94,6 +94,7 @@ it.each([
   ['benchmarks: [{workload: a.py, metrics: {"a`b": {}}}]', /is no name of a metric/],
   ['benchmarks: [{workload: a.py, min-effect: 90%}]', /no share from 0.1% to 50%/],
   ['benchmarks: [{workload: a.py, launcher: {docker: "-v/:/h"}}]', /launcher/],
+  ['benchmarks: [{name: a, files: [b], command: " "}]', /command/],
   ['- a', /bench\.yml/],
   ['a: [', /bench\.yml/],
 ])('%s is refused with its place', (text, said) => {
